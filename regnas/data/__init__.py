@@ -1,0 +1,46 @@
+"""Data sets and their train / search / report splits."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from regnas.data.arrays import Arrays
+from regnas.data.digits import Digits
+from regnas.data.image_folder import ImageFolder
+from regnas.data.splits import Preprocessing, Split, Splits, hold_out
+from regnas.data.torchvision_sets import Cifar10, Cifar100, FashionMnist
+from regnas.registry import Registry
+
+
+class DataSet(Protocol):
+    """A frozen dataclass: its fields are its keys in the configuration, its docstring is what `regnas list` shows."""
+
+    def load(self) -> Splits: ...
+
+
+DATASETS: Registry[DataSet] = Registry(
+    "data set",
+    {
+        "digits": Digits,
+        "cifar10": Cifar10,
+        "cifar100": Cifar100,
+        "fashion_mnist": FashionMnist,
+        "image_folder": ImageFolder,
+        "arrays": Arrays,
+    },
+)
+
+__all__ = [
+    "DATASETS",
+    "Arrays",
+    "Cifar10",
+    "Cifar100",
+    "DataSet",
+    "Digits",
+    "FashionMnist",
+    "ImageFolder",
+    "Preprocessing",
+    "Split",
+    "Splits",
+    "hold_out",
+]

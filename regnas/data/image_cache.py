@@ -1,0 +1,59 @@
+"""A tensor of decoded images that is kept between runs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from regnas.errors import ArtifactError, EnvironmentProblem
+from regnas.runtime.files import check_sha256, read_json, sha256_of, write_json, write_through
+
+REMEDY = 'free some space or set "cache" of the data set to another folder'
+
+
+def cached_images(folder: Path, key: str, shape: tuple[int, ...], make: Callable[[], Tensor]) -> Tensor:
+    """The uint8 tensor that is kept under ``key``; when there is none, or a damaged one, make and keep it.
+
+    The record with the sha256 is written after the tensor, so that a record never vouches for half a file.
+    """
+    file, record = folder / f"{key}.safetensors", folder / f"{key}.json"
+    kept = _kept(file, record, shape)
+    if kept is not None:
+        return kept
+    _check_room(folder, shape)
+    images = make()
+    try:
+        write_through(file, lambda temporary: save_file({"images": images}, temporary))
+        write_json(record, {"sha256": sha256_of(file)})
+    except (EnvironmentProblem, SafetensorError) as error:
+        raise EnvironmentProblem(f"cannot keep the decoded images in {folder} ({error}): {REMEDY}") from error
+    return images
+
+
+def _kept(file: Path, record: Path, shape: tuple[int, ...]) -> Tensor | None:
+    try:
+        check_sha256(file, str(read_json(record)["sha256"]))
+        images = load_file(file)["images"]
+    except (ArtifactError, SafetensorError, KeyError, TypeError, OSError):
+        return None
+    return images if tuple(images.shape) == shape and images.dtype == torch.uint8 else None
+
+
+def _check_room(folder: Path, shape: tuple[int, ...]) -> None:
+    """Before the minutes of decoding, not after them."""
+    needed = torch.Size(shape).numel()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot keep decoded images in {folder} ({error.strerror}): {REMEDY}") from error
+    if free < needed:
+        raise EnvironmentProblem(
+            f"the decoded images need {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB left: {REMEDY}"
+        )

@@ -1,0 +1,83 @@
+"""Which images a folder of class folders holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from regnas.errors import DataError
+
+SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"})
+
+
+@dataclass(frozen=True)
+class ListedImage:
+    """A file that is not read yet; size and time say whether it is still the one that was read before."""
+
+    name: str  # "train/cat/0001.jpg", below the folder of the data set
+    class_name: str
+    size: int
+    modified: int  # nanoseconds
+
+
+def list_part(folder: Path, part: str) -> list[ListedImage]:
+    """All images of ``folder/part/<class>/``, ordered by class and name; every class has to have one."""
+    classes = sorted(entry.name for entry in os.scandir(folder / part) if entry.is_dir() and not _hidden(entry.name))
+    if not classes:
+        raise DataError(f"{folder / part} has no class folders: put the images of each class into a folder of its own")
+    listed: list[ListedImage] = []
+    empty: list[str] = []
+    for class_name in classes:
+        images = sorted(
+            _below(folder / part / class_name, f"{part}/{class_name}", class_name), key=lambda one: one.name
+        )
+        listed += images
+        if not images:
+            empty.append(class_name)
+    if empty:
+        raise DataError(
+            f"{len(empty)} of {len(classes)} class folders of {folder / part} have no images, first "
+            f'"{empty[0]}": fill or remove them (images end in {" ".join(sorted(SUFFIXES))})'
+        )
+    _check_names(folder, listed)
+    return listed
+
+
+def _below(folder: Path, name: str, class_name: str, above: frozenset[str] = frozenset()) -> Iterator[ListedImage]:
+    resolved = os.path.realpath(folder)
+    if resolved in above:  # a symbolic link to a folder that contains it
+        return
+    for entry in os.scandir(folder):
+        if _hidden(entry.name):
+            continue
+        entry_name = f"{name}/{entry.name}"
+        if entry.is_dir():
+            yield from _below(folder / entry.name, entry_name, class_name, above | {resolved})
+        elif Path(entry.name).suffix.lower() in SUFFIXES:
+            try:
+                status = entry.stat()
+            except OSError:  # a dangling link is listed, so that decoding counts it among the unreadable
+                yield ListedImage(entry_name, class_name, -1, -1)
+            else:
+                yield ListedImage(entry_name, class_name, status.st_size, status.st_mtime_ns)
+
+
+def _check_names(folder: Path, listed: list[ListedImage]) -> None:
+    """Ids go into JSON and tables, which hold text; a file system holds any bytes."""
+    foreign = [image.name for image in listed if not _is_text(image.name)]
+    if foreign:
+        raise DataError(f"{len(foreign):,} file names in {folder} are not UTF-8, first {foreign[0]!a}: rename them")
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".")

@@ -1,0 +1,71 @@
+"""From stored bytes to what a network reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regnas.errors import ArtifactError
+
+GREY_LEVELS = 256
+# One grey level: a channel that varies less than that is constant, and dividing by its spread would only blow up noise.
+SMALLEST_STD = 1 / 255
+CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """Normalisation of each channel: (x / 255 - mean) / std, with x a stored byte."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.mean or len(self.mean) != len(self.std):
+            raise ValueError(f"mean has {len(self.mean)} values and std {len(self.std)}: one of each for every channel")
+        if not all(math.isfinite(value) for value in self.mean + self.std) or min(self.std) <= 0:
+            raise ValueError(f"mean {self.mean} and std {self.std} have to be finite, and std above 0")
+
+    def __call__(self, images: Tensor) -> Tensor:
+        """[N, C, H, W] uint8 -> [N, C, H, W] float32, in one fused multiply-add."""
+        scale = [1 / (255 * std) for std in self.std]
+        shift = [-mean / std for mean, std in zip(self.mean, self.std, strict=True)]
+        return torch.addcmul(_per_channel(shift, images), images.to(torch.float32), _per_channel(scale, images))
+
+    @classmethod
+    def fitted_to(cls, images: Tensor) -> Preprocessing:
+        """The mean and standard deviation of each channel of uint8 images [N, C, H, W].
+
+        Exact, from a histogram of each channel: the sums are of integers and do not depend on order or threads.
+        """
+        channels = images.shape[1]
+        counts = torch.zeros(channels, GREY_LEVELS, dtype=torch.int64)
+        for start in range(0, len(images), CHUNK):
+            for channel in range(channels):
+                values = images[start : start + CHUNK, channel].reshape(-1)
+                counts[channel] += torch.bincount(values, minlength=GREY_LEVELS)
+        levels = torch.arange(GREY_LEVELS, dtype=torch.float64) / 255
+        total = counts.sum(dim=1)  # [C]
+        mean = (counts * levels).sum(dim=1) / total  # [C]
+        variance = (counts * (levels - mean[:, None]) ** 2).sum(dim=1) / total  # [C]
+        std = variance.sqrt().clamp(min=SMALLEST_STD)
+        return cls(tuple(mean.tolist()), tuple(std.tolist()))
+
+    def to_json(self) -> dict[str, list[float]]:
+        return {"mean": list(self.mean), "std": list(self.std)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Preprocessing:
+        try:
+            return cls(tuple(float(x) for x in value["mean"]), tuple(float(x) for x in value["std"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArtifactError(f"the preprocessing {value!r} cannot be used: {error}") from None
+
+
+def _per_channel(values: list[float], images: Tensor) -> Tensor:
+    return torch.tensor(values, dtype=torch.float32, device=images.device).view(1, -1, 1, 1)

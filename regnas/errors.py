@@ -1,0 +1,66 @@
+"""Everything regnas raises on purpose: one line for the user and one exit code for the shell.
+
+A message says what is wrong, with which value, where, and what to do. The codes are part of the interface:
+2 usage or configuration, 3 bad data or artifact, 4 infeasible request, 5 environment, 6 a gate that failed,
+128 + signal interrupted and resumable; 1 is left for bugs in regnas.
+"""
+
+from __future__ import annotations
+
+import signal
+
+
+class RegnasError(Exception):
+    """A problem that the user can act on."""
+
+    exit_code = 1
+
+
+class ConfigurationError(RegnasError):
+    """The command line or the configuration is wrong; holds one line for each problem found."""
+
+    exit_code = 2
+
+    def __init__(self, *problems: str) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+class DataError(RegnasError):
+    """The data set cannot be used as it is."""
+
+    exit_code = 3
+
+
+class ArtifactError(RegnasError):
+    """A file that regnas wrote, or was given, is damaged or does not belong here."""
+
+    exit_code = 3
+
+
+class InfeasibleError(RegnasError):
+    """What was asked for does not exist: a budget out of reach, a training that diverges."""
+
+    exit_code = 4
+
+
+class BudgetInfeasible(InfeasibleError):
+    """No architecture of the space meets the budget."""
+
+
+class TrainingDiverged(InfeasibleError):
+    """The loss became infinite or not a number."""
+
+
+class EnvironmentProblem(RegnasError):
+    """The machine refuses: disk, memory, permissions, network."""
+
+    exit_code = 5
+
+
+class Interrupted(RegnasError):
+    """A signal arrived and everything up to here is on disk."""
+
+    def __init__(self, signal_number: int) -> None:
+        self.exit_code = 128 + signal_number
+        super().__init__(f"interrupted by {signal.Signals(signal_number).name}; everything up to here is kept")

@@ -1,0 +1,57 @@
+"""Predictions in, flip rates and tables out. Needs numpy, and scipy for the exact test; never torch.
+
+"Reference" is the old model, or the smaller one of a family; "new" is the one that replaces it. Every rate is a
+fraction between 0 and 1.
+"""
+
+from regnas.flips.alignment import align
+from regnas.flips.intervals import (
+    accuracy_difference_interval,
+    accuracy_interval,
+    bootstrap_means,
+    interval,
+    mean_nfr_difference_interval,
+    mean_nfr_interval,
+    mean_nfr_values,
+    nfr_interval,
+)
+from regnas.flips.mcnemar import mcnemar_exact
+from regnas.flips.predictions import Predictions, load_predictions
+from regnas.flips.rates import (
+    ClassFlips,
+    backward_error_compatibility,
+    backward_trust_compatibility,
+    negative_flip_rate,
+    per_class_negative_flip_rate,
+    positive_flip_rate,
+    relative_change,
+    relative_negative_flip_rate,
+)
+from regnas.flips.table import FlipPair, FlipTable, flip_table, flip_table_from_correctness
+
+__all__ = [
+    "ClassFlips",
+    "FlipPair",
+    "FlipTable",
+    "Predictions",
+    "accuracy_difference_interval",
+    "accuracy_interval",
+    "align",
+    "backward_error_compatibility",
+    "backward_trust_compatibility",
+    "bootstrap_means",
+    "flip_table",
+    "flip_table_from_correctness",
+    "interval",
+    "load_predictions",
+    "mcnemar_exact",
+    "mean_nfr_difference_interval",
+    "mean_nfr_interval",
+    "mean_nfr_values",
+    "negative_flip_rate",
+    "nfr_interval",
+    "per_class_negative_flip_rate",
+    "positive_flip_rate",
+    "relative_change",
+    "relative_negative_flip_rate",
+]

@@ -1,0 +1,70 @@
+"""Bring the predictions of several models into one order of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.errors import ArtifactError
+from regnas.flips.predictions import Predictions, examples
+
+
+def align(predictions: Sequence[Predictions]) -> tuple[Predictions, ...]:
+    """The same predictions, each reordered to the sample order of the first one.
+
+    Models are comparable only on the same samples with the same targets; anything else is refused.
+    """
+    if not predictions:
+        raise ArtifactError("there are no predictions to compare")
+    first = predictions[0]
+    return (first, *(_like(first, other) for other in predictions[1:]))
+
+
+def _like(first: Predictions, other: Predictions) -> Predictions:
+    if first.ids.dtype.kind != other.ids.dtype.kind:
+        raise ArtifactError(
+            f'"{first.model}" and "{other.model}" name their samples differently: {_named(first.ids)} and '
+            f"{_named(other.ids)}; predict both on the same split"
+        )
+    if not np.array_equal(first.ids, other.ids):
+        other = _reordered(first, other)
+    differing = first.ids[first.targets != other.targets]
+    if len(differing):
+        raise ArtifactError(
+            f'"{first.model}" and "{other.model}" have different targets on {len(differing):,} of {len(first):,} '
+            f"samples, such as {examples(differing)}; predict both on the same split"
+        )
+    return other
+
+
+def _reordered(first: Predictions, other: Predictions) -> Predictions:
+    order_of_first, order_of_other = np.argsort(first.ids), np.argsort(other.ids)
+    if not np.array_equal(first.ids[order_of_first], other.ids[order_of_other]):
+        only_first, only_other = np.setdiff1d(first.ids, other.ids), np.setdiff1d(other.ids, first.ids)
+        raise ArtifactError(
+            f'"{first.model}" and "{other.model}" were not evaluated on the same samples: '
+            f"{_only(first, only_first)}, {_only(other, only_other)}; predict both on the same split"
+        )
+    position = np.empty(len(first), dtype=np.int64)  # position[n]: where other keeps the n-th sample of first
+    position[order_of_first] = order_of_other
+    return replace(
+        other,
+        ids=other.ids[position],
+        targets=other.targets[position],
+        predicted=other.predicted[position],
+        logits=None if other.logits is None else other.logits[position],
+        groups=None if other.groups is None else other.groups[position],
+    )
+
+
+def _only(predictions: Predictions, ids: NDArray[Any]) -> str:
+    such_as = f" ({examples(ids)})" if len(ids) else ""
+    return f'{len(ids):,} ids only in "{predictions.model}"{such_as}'
+
+
+def _named(ids: NDArray[Any]) -> str:
+    return f"by {'text' if ids.dtype.kind == 'U' else 'integers'} ({examples(ids)})"

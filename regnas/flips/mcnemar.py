@@ -1,0 +1,27 @@
+"""Is one model more often right than the other, beyond chance?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regnas.flips.alignment import align
+from regnas.flips.predictions import Predictions
+
+
+def mcnemar_exact(reference: Predictions, new: Predictions) -> float:
+    """Two-sided p-value of the exact McNemar test (McNemar, 1947).
+
+    Of the b + c samples on which exactly one model is right, b are negative flips and c positive ones; if both models
+    were equally good, b ~ Binomial(b + c, 1/2). 1.0 when there is no such sample.
+
+    The test takes samples for independent. Where they come in clusters (``Predictions.groups``) it counts the same
+    evidence several times and p is too small; use ``accuracy_difference_interval`` there.
+    """
+    from scipy.stats import binomtest  # here, because importing it takes longer than everything else in this package
+
+    reference, new = align([reference, new])
+    negative = int(np.count_nonzero(reference.correct & ~new.correct))
+    positive = int(np.count_nonzero(~reference.correct & new.correct))
+    if negative + positive == 0:
+        return 1.0
+    return float(binomtest(negative, negative + positive, 0.5).pvalue)

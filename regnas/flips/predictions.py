@@ -1,0 +1,144 @@
+"""What one model answered on one set of samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.errors import ArtifactError
+from regnas.flips.archive import SIZE_LIMIT, ArraySpec, read_arrays, write_arrays
+
+ARRAYS = {
+    "id": ArraySpec("Uiu", 1),
+    "target": ArraySpec("iu", 1),
+    "predicted": ArraySpec("iu", 1),
+    "model": ArraySpec("U", 0),
+    "split": ArraySpec("U", 0),
+    "logits": ArraySpec("f", 2, required=False),
+    "group": ArraySpec("iu", 1, required=False),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Answers of ``model``, one for each sample id.
+
+    ids: [N], text or integers, no two alike
+    targets, predicted: [N], classes numbered from 0
+    logits: [N, C] where kept
+    groups: [N], the cluster of each sample (variants of one original); None: each sample is its own cluster
+    split: the name or digest of the samples' split
+    """
+
+    model: str
+    ids: NDArray[Any]
+    targets: NDArray[np.int64]
+    predicted: NDArray[np.int64]
+    logits: NDArray[np.float32] | None = None
+    groups: NDArray[np.int64] | None = None
+    split: str = ""
+
+    def __post_init__(self) -> None:
+        ids = np.asarray(self.ids)
+        if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
+            raise self._error(f"ids must be text or integers of shape [N], not {ids.dtype} {list(ids.shape)}")
+        if len(ids) == 0:
+            raise self._error("there is no sample, so that no rate is defined")
+        unique, counts = np.unique(ids, return_counts=True)
+        if len(unique) < len(ids):
+            repeated = unique[counts > 1]
+            raise self._error(f"{len(repeated):,} ids occur more than once, such as {examples(repeated)}")
+        self._keep("ids", ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False))
+        for name in ("targets", "predicted"):
+            classes = self._integers(name)
+            if classes.min() < 0:
+                raise self._error(f"{name} holds {classes.min()}, but classes are numbered from 0")
+            self._keep(name, classes)
+        if self.groups is not None:
+            self._keep("groups", self._integers("groups"))
+        if self.logits is not None:
+            self._keep("logits", self._finite_logits())
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        correct: NDArray[np.bool_] = self.predicted == self.targets  # [N]
+        return correct
+
+    @property
+    def accuracy(self) -> float:
+        return int(np.count_nonzero(self.correct)) / len(self)
+
+    @property
+    def error_rate(self) -> float:
+        return int(np.count_nonzero(~self.correct)) / len(self)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def save(self, path: Path) -> None:
+        """Write an npz file, whole or not at all; the same content always gives the same bytes."""
+        arrays: dict[str, NDArray[Any]] = {
+            "id": self.ids,
+            "target": self.targets,
+            "predicted": self.predicted,
+            "model": np.array(self.model),
+            "split": np.array(self.split),
+        }
+        if self.logits is not None:
+            arrays["logits"] = np.ascontiguousarray(self.logits)
+        if self.groups is not None:
+            arrays["group"] = self.groups
+        write_arrays(path, arrays)
+
+    def _integers(self, name: str) -> NDArray[np.int64]:
+        values = np.asarray(getattr(self, name))
+        if values.shape != self.ids.shape or values.dtype.kind not in "iu":
+            raise self._error(f"{name} must be integers of shape [{len(self)}] like the ids, not {describe(values)}")
+        return values.astype(np.int64, copy=False)
+
+    def _finite_logits(self) -> NDArray[np.float32]:
+        values = np.asarray(self.logits)
+        if values.ndim != 2 or len(values) != len(self) or values.shape[1] == 0 or values.dtype.kind != "f":
+            raise self._error(f"logits must be floats of shape [{len(self)}, C], not {describe(values)}")
+        with np.errstate(over="ignore"):  # what overflows becomes infinite and is refused just below
+            logits = values.astype(np.float32, copy=False)
+        bad = self.ids[~np.isfinite(logits).all(axis=1)]
+        if len(bad):
+            raise self._error(f"{len(bad):,} samples have logits that are not finite, such as {examples(bad)}")
+        return logits
+
+    def _keep(self, name: str, value: NDArray[Any]) -> None:
+        object.__setattr__(self, name, value)  # the dataclass is frozen; this is its constructor
+
+    def _error(self, problem: str) -> ArtifactError:
+        return ArtifactError(f'predictions of "{self.model}": {problem}')
+
+
+def load_predictions(path: Path, size_limit: int = SIZE_LIMIT) -> Predictions:
+    """Read what ``Predictions.save`` wrote; anything else is refused with the file's name and the reason."""
+    arrays = read_arrays(path, ARRAYS, size_limit)
+    try:
+        return Predictions(
+            model=str(arrays["model"]),
+            ids=arrays["id"],
+            targets=arrays["target"],
+            predicted=arrays["predicted"],
+            logits=arrays.get("logits"),
+            groups=arrays.get("group"),
+            split=str(arrays["split"]),
+        )
+    except ArtifactError as error:
+        raise ArtifactError(f"{path}: {error}") from None
+
+
+def describe(values: NDArray[Any]) -> str:
+    return f"{values.dtype} of shape {list(values.shape)}"
+
+
+def examples(ids: NDArray[Any]) -> str:
+    """Up to three ids, for an error message."""
+    return ", ".join(str(sample) for sample in ids[:3].tolist())

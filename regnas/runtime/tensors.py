@@ -1,0 +1,45 @@
+"""Tensors on disk: safetensors, written whole, checked before they are parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from regnas.errors import ArtifactError
+from regnas.runtime.files import check_sha256, sha256_of, write_through
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
+    """Write the tensors and return the sha256 of the file."""
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_through(path, lambda temporary: save_file(contiguous, temporary, dict(metadata or {})))
+    return sha256_of(path)
+
+
+def load_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
+    check_sha256(path, sha256)
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ArtifactError(f"{path} is not a safetensors file ({error})") from None
+
+
+def load_into(module: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
+    """Fill a module; on any difference of names or shapes say what differs (the first three) and load nothing."""
+    wanted = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    differences = [f"{name} is missing" for name in wanted if name not in found]
+    differences += [f"{name} is not of this network" for name in found if name not in wanted]
+    differences += [
+        f"{name} is {list(found[name])} instead of {list(shape)}"
+        for name, shape in wanted.items()
+        if name in found and found[name] != shape
+    ]
+    if differences:
+        more = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
+        raise ArtifactError(f"{source} belongs to another network: {'; '.join(differences[:3])}{more}")
+    module.load_state_dict(dict(tensors))

@@ -1,0 +1,30 @@
+"""The search: what is evaluated, what it is worth, what comes next, and the record of it."""
+
+from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, SearchAlgorithm
+from regnas.search.evaluator import Evaluator, first_images, logits_of, predictions_from, prepared
+from regnas.search.rewards import REWARDS, Measures, Reward, TopOne, TopOneAndFlips
+from regnas.search.searching import FamilySearch, best, search
+from regnas.search.study import Study, Trial, sqlite_storage
+
+__all__ = [
+    "ALGORITHMS",
+    "REWARDS",
+    "Evaluator",
+    "Evolution",
+    "FamilySearch",
+    "Measures",
+    "RandomSearch",
+    "Reward",
+    "SearchAlgorithm",
+    "Study",
+    "TopOne",
+    "TopOneAndFlips",
+    "Trial",
+    "best",
+    "first_images",
+    "logits_of",
+    "predictions_from",
+    "prepared",
+    "search",
+    "sqlite_storage",
+]

@@ -1,0 +1,54 @@
+"""What the search maximises (REG-NAS: Duggal et al., ECCV 2022). Everything is measured on the search split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from regnas.registry import Registry
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Of one candidate: its accuracy, and its negative flip rate against each reference by name."""
+
+    top1: float
+    nfr: dict[str, float]
+
+    @property
+    def mean_nfr(self) -> float:
+        return sum(self.nfr.values()) / len(self.nfr) if self.nfr else 0.0
+
+
+class Reward(Protocol):
+    def __call__(self, measures: Measures) -> float: ...
+
+
+@dataclass(frozen=True)
+class TopOne:
+    """R0 = Top-1, what once-for-all searches for."""
+
+    def __call__(self, measures: Measures) -> float:
+        return measures.top1
+
+
+@dataclass(frozen=True)
+class FewestFlips:
+    """R1 = -NFR, the mean over the smaller members of the family."""
+
+    def __call__(self, measures: Measures) -> float:
+        return -measures.mean_nfr
+
+
+@dataclass(frozen=True)
+class TopOneAndFlips:
+    """R2 = l1 * Top-1 - l2 * NFR, the reward of REG-NAS."""
+
+    l1: float = 1.0
+    l2: float = 1.0
+
+    def __call__(self, measures: Measures) -> float:
+        return self.l1 * measures.top1 - self.l2 * measures.mean_nfr
+
+
+REWARDS: Registry[Reward] = Registry("reward", {"R0": TopOne, "R1": FewestFlips, "R2": TopOneAndFlips})

@@ -1,0 +1,20 @@
+"""Architectures as values: what they are, what contains what, what they cost, and how to draw them (no torch)."""
+
+from regnas.space.architecture import Architecture, Block, contains
+from regnas.space.budget import Budget, format_macs
+from regnas.space.sampler import BudgetSampler
+from regnas.space.space import Cost, Rules, SearchSpace, Stage, State
+
+__all__ = [
+    "Architecture",
+    "Block",
+    "Budget",
+    "BudgetSampler",
+    "Cost",
+    "Rules",
+    "SearchSpace",
+    "Stage",
+    "State",
+    "contains",
+    "format_macs",
+]

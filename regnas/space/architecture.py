@@ -1,0 +1,100 @@
+"""Architectures as values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from regnas.errors import ArtifactError
+
+Gene = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The elastic dimensions of one block, by name: ``Block.of(width=16, expansion=2)``.
+
+    The values are what the tensors really have (channels after rounding, not indices into a list of choices), so that
+    comparing two blocks gene by gene compares the tensors.
+    """
+
+    genes: tuple[tuple[str, Gene], ...]
+
+    @classmethod
+    def of(cls, **genes: Gene) -> Block:
+        return cls(tuple(sorted(genes.items())))
+
+    def __getitem__(self, name: str) -> Gene:
+        return dict(self.genes)[name]
+
+    def __str__(self) -> str:
+        return ",".join(f"{name}={value:g}" for name, value in self.genes)
+
+    def covers(self, other: Block) -> bool:
+        """Every gene of ``self`` is at least that of ``other``."""
+        mine = dict(self.genes)
+        return mine.keys() == dict(other.genes).keys() and all(mine[name] >= value for name, value in other.genes)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A sub-network: for each stage its active blocks.
+
+    Canonical by construction: the depth of a stage is the number of its blocks, and genes of blocks that are not
+    active do not exist, so that two architectures are equal exactly when they are the same network.
+    """
+
+    space: str
+    stages: tuple[tuple[Block, ...], ...]
+
+    @cached_property
+    def id(self) -> str:
+        """Twelve hexadecimal digits, the same in every process."""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        return tuple(len(stage) for stage in self.stages)
+
+    def blocks(self) -> Iterator[tuple[int, int, Block]]:
+        """(stage, position, block) in the order of the forward pass."""
+        for stage, blocks in enumerate(self.stages):
+            for position, block in enumerate(blocks):
+                yield stage, position, block
+
+    def genes(self) -> dict[str, Gene]:
+        """Flat names for tables and dashboards: ``stage1.depth``, ``stage1.block1.width``, ..."""
+        flat: dict[str, Gene] = {f"stage{stage + 1}.depth": depth for stage, depth in enumerate(self.depths)}
+        for stage, position, block in self.blocks():
+            flat |= {f"stage{stage + 1}.block{position + 1}.{name}": value for name, value in block.genes}
+        return flat
+
+    def to_json(self) -> dict[str, Any]:
+        return {"space": self.space, "stages": [[dict(block.genes) for block in stage] for stage in self.stages]}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Architecture:
+        try:
+            stages = tuple(tuple(Block.of(**block) for block in stage) for stage in value["stages"])
+            return cls(str(value["space"]), stages)
+        except (KeyError, TypeError) as error:
+            raise ArtifactError(f"not an architecture: {str(value)[:80]!r} ({error})") from None
+
+
+def contains(large: Architecture, small: Architecture) -> bool:
+    """CAS, the architecture constraint of REG-NAS: ``large`` holds every weight of ``small``.
+
+    Every stage is at least as deep, and every block that is active in the small one is covered by its counterpart.
+    """
+    return (
+        large.space == small.space
+        and len(large.stages) == len(small.stages)
+        and all(
+            len(wide) >= len(narrow) and all(big.covers(little) for big, little in zip(wide, narrow, strict=False))
+            for wide, narrow in zip(large.stages, small.stages, strict=True)
+        )
+    )

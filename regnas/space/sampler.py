@@ -1,0 +1,142 @@
+"""Architectures inside a budget, drawn directly.
+
+Counting first: for every place in the network and every remaining cost, how many ways there are to go on (a dynamic
+program over the blocks, with the cost in bins). A draw then walks forward and takes each choice in proportion to the
+number of completions inside the window, so every architecture of the window is equally likely and none is rejected.
+
+The bin is the greatest common divisor of all costs where that leaves few enough bins, and the counts are then exact.
+Otherwise costs are rounded, and the few draws that rounding put outside the window are drawn again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.errors import BudgetInfeasible
+from regnas.space.architecture import Architecture, Block
+from regnas.space.budget import Budget, format_macs
+from regnas.space.space import SearchSpace, State
+
+MOST_BINS = 1 << 15
+MOST_REDRAWS = 10_000
+
+
+@dataclass
+class _Node:
+    """A place in the network: so many blocks of a stage chosen, and the state they left."""
+
+    stage: int
+    position: int
+    edges: list[tuple[Block | None, _Node, int]] = field(default_factory=list)  # None ends the stage
+    finish_macs: int | None = None
+    ways: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # [bins], by what the rest costs
+
+
+class BudgetSampler:
+    """All architectures of ``space`` inside ``budget``, to draw from and to count."""
+
+    def __init__(self, space: SearchSpace, budget: Budget) -> None:
+        self.space = space
+        self.budget = budget
+        start_state, start_cost = space.rules.start()
+        nodes = _reachable(space, start_state)
+        self._root = nodes[0]
+        costs = [edge[2] for node in nodes for edge in node.edges]
+        costs += [node.finish_macs for node in nodes if node.finish_macs is not None]
+        # All that is left for the blocks and the head once the stem is paid for.
+        self._low = budget.min_macs - start_cost.macs
+        self._high = budget.max_macs - start_cost.macs
+        exact_unit = math.gcd(*costs) or 1
+        self._unit = max(exact_unit, math.ceil(max(self._high, 1) / MOST_BINS))
+        self._exact = self._unit == exact_unit
+        self._slack = 0 if self._exact else len(space.stages) + sum(stage.max_depth for stage in space.stages) + 1
+        self._count_ways(nodes)
+
+    @property
+    def count(self) -> float:
+        """How many architectures there are (an upper bound where costs had to be rounded)."""
+        low, high = self._window(0)
+        return _between(self._root.ways, low, high)
+
+    def sample(self, random: Random) -> Architecture:
+        if self.count <= 0:
+            raise BudgetInfeasible(self._explanation())
+        for _ in range(MOST_REDRAWS):
+            architecture = self._walk(random)
+            if self._exact or self.space.cost(architecture).macs in self.budget:
+                return architecture
+        raise BudgetInfeasible(self._explanation())
+
+    def _walk(self, random: Random) -> Architecture:
+        stages: list[list[Block]] = [[] for _ in self.space.stages]
+        node, spent = self._root, 0
+        while node.edges:
+            weights = []
+            for _, after, cost in node.edges:
+                low, high = self._window(spent + cost // self._unit)
+                weights.append(_between(after.ways, low, high))
+            block, after, cost = random.choices(node.edges, weights)[0]
+            if block is not None:
+                stages[node.stage].append(block)
+            node, spent = after, spent + cost // self._unit
+        return Architecture(self.space.name, tuple(tuple(blocks) for blocks in stages))
+
+    def _window(self, spent: int) -> tuple[int, int]:
+        """The bins, first and last, that the rest of the network may take after ``spent`` of them."""
+        low = -(-self._low // self._unit) - self._slack
+        return low - spent, self._high // self._unit - spent
+
+    def _count_ways(self, nodes: list[_Node]) -> None:
+        bins = max(self._high // self._unit, 0) + 1
+        for node in reversed(nodes):
+            ways = np.zeros(bins)
+            if node.finish_macs is not None:
+                ways[node.finish_macs // self._unit :][:1] += 1
+            for _, after, cost in node.edges:
+                shift = cost // self._unit
+                if shift < bins:
+                    ways[shift:] += after.ways[: bins - shift]
+            node.ways = ways
+
+    def _explanation(self) -> str:
+        low, high = self.space.macs_range
+        return (
+            f"no architecture takes {self.budget}: the attainable range is {format_macs(low)} to {format_macs(high)} "
+            "MACs; move the budget into it or widen its window"
+        )
+
+
+def _between(ways: NDArray[np.float64], low: int, high: int) -> float:
+    return float(ways[max(low, 0) : max(high + 1, 0)].sum())
+
+
+def _reachable(space: SearchSpace, start: State) -> list[_Node]:
+    """Every place that can be reached, in the order of the forward pass, each before all that follow it."""
+    layer: dict[State, _Node] = {start: _Node(0, 0)}
+    nodes = []
+    for stage_index, stage in enumerate(space.stages):
+        ended: dict[State, _Node] = {}
+        for position in range(stage.max_depth + 1):
+            deeper: dict[State, _Node] = {}
+            for state, node in layer.items():
+                nodes.append(node)
+                if position >= stage.min_depth:
+                    node.edges.append((None, ended.setdefault(state, _Node(stage_index + 1, 0)), 0))
+                if position == stage.max_depth:
+                    continue
+                for block in stage.options[position]:
+                    after = space.rules.step(state, stage_index, position, block)
+                    if after is not None:
+                        next_node = deeper.setdefault(after[0], _Node(stage_index, position + 1))
+                        node.edges.append((block, next_node, after[1].macs))
+            layer = deeper
+        layer = ended
+    for state, node in layer.items():
+        node.finish_macs = space.rules.finish(state).macs
+        nodes.append(node)
+    return nodes

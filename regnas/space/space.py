@@ -1,0 +1,199 @@
+"""The set of architectures that a supernet holds, and its subsets.
+
+A space is, stage by stage and position by position, a list of blocks to choose from, together with the rules of the
+network that say what may follow what and what it costs. Whatever a search needs is a narrower choice at some
+positions: the networks that contain a given one (``above``), those it contains (``below``), the neighbours of a
+parent (``around``), the children of two (``mixing``). They are spaces again, so that one sampler serves them all and
+no draw is ever rejected for containment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+from regnas.errors import ArtifactError, InfeasibleError
+from regnas.space.architecture import Architecture, Block
+
+State = Hashable
+Options = tuple[Block, ...]
+
+
+class Cost(NamedTuple):
+    """What a network, or a part of it, takes for one image."""
+
+    macs: int
+    parameters: int
+
+    def plus(self, other: Cost) -> Cost:
+        return Cost(self.macs + other.macs, self.parameters + other.parameters)
+
+
+class Rules(Protocol):
+    """What the network says about its blocks; ``state`` is all that a block knows of those before it."""
+
+    def start(self) -> tuple[State, Cost]:
+        """The state before the first block and the cost of the stem."""
+        ...
+
+    def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
+        """The state after the block and the block's cost, or None where it may not stand here."""
+        ...
+
+    def finish(self, state: State) -> Cost:
+        """The cost of the head."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """At least ``min_depth`` blocks, at most one for each entry of ``options``."""
+
+    min_depth: int
+    options: tuple[Options, ...]
+
+    @property
+    def max_depth(self) -> int:
+        return len(self.options)
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    name: str
+    stages: tuple[Stage, ...]
+    rules: Rules
+
+    def cost(self, architecture: Architecture) -> Cost:
+        """From the rules' own table of blocks; nothing is built or traced."""
+        state, total = self.rules.start()
+        for stage, position, block in architecture.blocks():
+            after = self.rules.step(state, stage, position, block)
+            if after is None:
+                raise ArtifactError(f"block {position + 1} of stage {stage + 1} ({block}) may not stand there")
+            state, cost = after
+            total = total.plus(cost)
+        return total.plus(self.rules.finish(state))
+
+    def check(self, architecture: Architecture) -> None:
+        """Refuse what is not an architecture of this space, saying where it differs."""
+        if architecture.space != self.name:
+            raise ArtifactError(f'an architecture of the space "{architecture.space}" was given to "{self.name}"')
+        if len(architecture.stages) != len(self.stages):
+            raise ArtifactError(f"{len(architecture.stages)} stages were given, {self.name} has {len(self.stages)}")
+        for index, (blocks, stage) in enumerate(zip(architecture.stages, self.stages, strict=True)):
+            if not stage.min_depth <= len(blocks) <= stage.max_depth:
+                raise ArtifactError(
+                    f"stage {index + 1} has {len(blocks)} blocks, {self.name} allows {stage.min_depth} to "
+                    f"{stage.max_depth}"
+                )
+            for position, (block, options) in enumerate(zip(blocks, stage.options, strict=False)):
+                if block not in options:
+                    raise ArtifactError(f"block {position + 1} of stage {index + 1} ({block}) is not a choice there")
+        self.cost(architecture)
+
+    def above(self, floor: Architecture) -> SearchSpace:
+        """The architectures that contain ``floor``."""
+        return self._narrowed(
+            lambda stage, position, block: (
+                position >= len(floor.stages[stage]) or block.covers(floor.stages[stage][position])
+            ),
+            depths=[(len(blocks), stage.max_depth) for blocks, stage in zip(floor.stages, self.stages, strict=True)],
+        )
+
+    def below(self, ceiling: Architecture) -> SearchSpace:
+        """The architectures that ``ceiling`` contains."""
+        return self._narrowed(
+            lambda stage, position, block: ceiling.stages[stage][position].covers(block),
+            depths=[(0, len(blocks)) for blocks in ceiling.stages],
+        )
+
+    def around(
+        self, parent: Architecture, free_blocks: Iterable[tuple[int, int]], free_depths: Iterable[int]
+    ) -> SearchSpace:
+        """``parent`` and what it becomes when some of its blocks, and the depths of some stages, are chosen anew."""
+        blocks, depths = set(free_blocks), set(free_depths)
+        return self._narrowed(
+            lambda stage, position, block: (
+                (stage, position) in blocks
+                or position >= len(parent.stages[stage])
+                or block == parent.stages[stage][position]
+            ),
+            depths=[
+                (0, stage.max_depth) if index in depths else (len(parent.stages[index]),) * 2
+                for index, stage in enumerate(self.stages)
+            ],
+        )
+
+    def mixing(self, mother: Architecture, father: Architecture) -> SearchSpace:
+        """The architectures each of whose blocks comes from one of the two."""
+        return self._narrowed(
+            lambda stage, position, block: any(block in parent.stages[stage][position : position + 1]
+                                               for parent in (mother, father)),
+            depths=[
+                (min(len(one), len(other)), max(len(one), len(other)))
+                for one, other in zip(mother.stages, father.stages, strict=True)
+            ],
+        )
+
+    @cached_property
+    def smallest(self) -> Architecture:
+        """The architecture of the fewest multiply-adds."""
+        return self._extreme(min)
+
+    @cached_property
+    def largest(self) -> Architecture:
+        return self._extreme(max)
+
+    @property
+    def macs_range(self) -> tuple[int, int]:
+        return self.cost(self.smallest).macs, self.cost(self.largest).macs
+
+    def _extreme(self, choose: Callable[..., tuple[int, tuple[tuple[Block, ...], ...]]]) -> Architecture:
+        found = self._best_rest(choose, self.rules.start()[0], 0, 0, {})
+        if found is None:
+            raise InfeasibleError(f"no architecture of {self.name} satisfies the constraints")
+        return Architecture(self.name, found[1])
+
+    def _best_rest(
+        self,
+        choose: Callable[..., tuple[int, tuple[tuple[Block, ...], ...]]],
+        state: State,
+        stage: int,
+        position: int,
+        known: dict[tuple[State, int, int], tuple[int, tuple[tuple[Block, ...], ...]] | None],
+    ) -> tuple[int, tuple[tuple[Block, ...], ...]] | None:
+        """MACs and blocks of the cheapest (or dearest) way to go on from here; the first entry is this stage's rest."""
+        if stage == len(self.stages):
+            return self.rules.finish(state).macs, ()
+        if (state, stage, position) not in known:
+            ways = []
+            if position >= self.stages[stage].min_depth:
+                rest = self._best_rest(choose, state, stage + 1, 0, known)
+                if rest is not None:
+                    ways.append((rest[0], ((), *rest[1])))
+            if position < self.stages[stage].max_depth:
+                for block in self.stages[stage].options[position]:
+                    after = self.rules.step(state, stage, position, block)
+                    rest = after and self._best_rest(choose, after[0], stage, position + 1, known)
+                    if after and rest:
+                        head, *tail = rest[1]
+                        ways.append((rest[0] + after[1].macs, ((block, *head), *tail)))
+            known[state, stage, position] = choose(ways, key=lambda way: way[0]) if ways else None
+        return known[state, stage, position]
+
+    def _narrowed(
+        self, keep: Callable[[int, int, Block], bool], depths: Iterable[tuple[int, int]]
+    ) -> SearchSpace:
+        stages = tuple(
+            Stage(
+                max(stage.min_depth, low),
+                tuple(
+                    tuple(block for block in options if keep(index, position, block))
+                    for position, options in enumerate(stage.options[:high])
+                ),
+            )
+            for index, (stage, (low, high)) in enumerate(zip(self.stages, depths, strict=True))
+        )
+        return replace(self, stages=stages)

@@ -1,0 +1,44 @@
+"""What a search space plug-in brings, and how it is found.
+
+A plug-in is a frozen dataclass: its fields are the keys of ``[supernet]`` in a configuration. A package offers one
+under the entry point group ``regnas.supernets``; those that come with regnas use the same door.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from torch import Tensor, nn
+
+from regnas.registry import Registry
+from regnas.space import Architecture, SearchSpace
+
+InputShape = tuple[int, int, int]
+
+
+class Supernet(Protocol):
+    """The elastic network: an ``nn.Module`` whose sub-network is an argument, never hidden state."""
+
+    def __call__(self, images: Tensor, architecture: Architecture) -> Tensor: ...
+
+    def extract(self, architecture: Architecture) -> nn.Module:
+        """The sub-network on its own, with copies of its weights; the same function of the images."""
+        ...
+
+
+class SupernetPlugin(Protocol):
+    def space(self, input_shape: InputShape, classes: int) -> SearchSpace: ...
+
+    def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
+        """The plain network of an architecture, with fresh weights."""
+        ...
+
+    def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
+        """A module that is also a ``Supernet``, with fresh weights."""
+        ...
+
+
+def supernet_plugins() -> Registry[SupernetPlugin]:
+    found = entry_points(group="regnas.supernets")
+    return Registry("supernet", {point.name: point.load() for point in found})

@@ -1,0 +1,76 @@
+"""Where a training stands, on disk.
+
+A folder holds the newest checkpoints as ``step-<n>.safetensors`` and ``checkpoints.json``, which names them with their
+sha256 and is written last: what it does not name does not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from regnas.errors import ArtifactError
+from regnas.runtime.files import read_json, write_json
+from regnas.runtime.tensors import load_tensors, save_tensors
+
+INDEX = "checkpoints.json"
+KEPT = 2
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    step: int
+    path: Path
+    tensors: dict[str, Tensor]
+
+    def part(self, prefix: str) -> dict[str, Tensor]:
+        """The tensors whose names begin with ``prefix.``, without it."""
+        start = f"{prefix}."
+        return {name.removeprefix(start): value for name, value in self.tensors.items() if name.startswith(start)}
+
+
+def save_checkpoint(folder: Path, step: int, parts: dict[str, dict[str, Tensor]]) -> Path:
+    """Write a checkpoint and forget all but the newest few."""
+    path = folder / f"step-{step}.safetensors"
+    tensors = {f"{part}.{name}": tensor for part, named in parts.items() for name, tensor in named.items()}
+    entry = {"step": step, "file": path.name, "sha256": save_tensors(path, tensors)}
+    entries = [entry, *(old for old in _entries(folder) if old["step"] != step)]
+    write_json(folder / INDEX, {"checkpoints": entries[:KEPT]})
+    for old in entries[KEPT:]:
+        (folder / old["file"]).unlink(missing_ok=True)
+    return path
+
+
+def last_checkpoint(folder: Path) -> Checkpoint | None:
+    """The newest checkpoint, or None before the first; a damaged one is refused and the one before it named."""
+    entries = [entry for entry in _entries(folder) if (folder / entry["file"]).exists()]
+    if not entries:
+        return None
+    newest, *older = entries
+    path = folder / newest["file"]
+    try:
+        return Checkpoint(newest["step"], path, load_tensors(path, newest["sha256"]))
+    except ArtifactError as error:
+        remedy = f"the one before it is {folder / older[0]['file']}" if older else "there is none before it"
+        raise ArtifactError(f"{error}; {remedy}: delete the damaged file and resume") from None
+
+
+def newest_path(folder: Path) -> Path | None:
+    entries = _entries(folder)
+    return folder / entries[0]["file"] if entries else None
+
+
+def _entries(folder: Path) -> list[dict[str, Any]]:
+    index = folder / INDEX
+    if not index.exists():
+        return []
+    try:
+        return [
+            {"step": int(entry["step"]), "file": Path(entry["file"]).name, "sha256": str(entry["sha256"])}
+            for entry in read_json(index)["checkpoints"]
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtifactError(f"{index} is damaged ({error!r}): delete the folder to train again") from None

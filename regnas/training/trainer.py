@@ -1,0 +1,148 @@
+"""One trainer for supernets and single networks.
+
+The trainer knows steps, the learning rate, checkpoints and signals; what a step minimises is the objective's. Every
+draw is keyed by (key, epoch or step), so that a training which was interrupted ends with the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from regnas.data import Preprocessing, Split
+from regnas.errors import TrainingDiverged
+from regnas.runtime.progress import Bar
+from regnas.runtime.randomness import Key, generator
+from regnas.runtime.signals import asked_to_stop, stop_if_asked
+from regnas.runtime.tensors import load_into
+from regnas.training.checkpoint import last_checkpoint, newest_path, save_checkpoint
+from regnas.training.objective import Objective, Step
+from regnas.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Everything about a training but the network and its objective."""
+
+    recipe: Recipe
+    split: Split
+    preprocessing: Preprocessing
+    device: torch.device
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return max(1, len(self.split) // self.recipe.batch_size)
+
+    @property
+    def total_steps(self) -> int:
+        return self.recipe.epochs * self.steps_per_epoch
+
+    def train(
+        self, model: nn.Module, objective: Objective, key: tuple[Key, ...], folder: Path, description: str
+    ) -> None:
+        """Train ``model`` in place; ``folder`` keeps the checkpoints, and a finished training is only loaded."""
+        model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
+        optimizer = torch.optim.SGD(
+            model.parameters(),
+            lr=self.recipe.learning_rate,
+            momentum=self.recipe.momentum,
+            weight_decay=self.recipe.weight_decay,
+        )
+        state = _State(model, optimizer, self.recipe.ema_decay)
+        done = state.restore(folder)
+        with Bar(description, self.total_steps, done) as bar:
+            for step in self._steps(key, done):
+                loss = self._step(model, optimizer, objective, step, folder)
+                state.average()
+                if (step.index + 1) % self.steps_per_epoch == 0 or asked_to_stop():
+                    state.save(folder, step.index + 1)
+                    stop_if_asked()
+                bar.advance(f"loss {loss:.3f}")
+        state.finish()
+
+    def _step(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, objective: Objective, step: Step, folder: Path
+    ) -> float:
+        for group in optimizer.param_groups:
+            group["lr"] = self.recipe.learning_rate_at(step.progress)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            loss = objective(model, step)
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = nn.utils.clip_grad_norm_(model.parameters(), self.recipe.clip_norm)
+        value = float(loss.detach())
+        if not math.isfinite(value) or not math.isfinite(float(norm)):
+            kept = newest_path(folder)
+            where = f"the last good checkpoint is {kept}" if kept else "no checkpoint was written yet"
+            raise TrainingDiverged(
+                f"the loss of step {step.index + 1} is {value} and its gradient {float(norm)}: {where}; "
+                "lower training.learning_rate or the weights of the losses"
+            )
+        optimizer.step()
+        optimizer.zero_grad()
+        return value
+
+    def _steps(self, key: tuple[Key, ...], done: int) -> Iterator[Step]:
+        for epoch in range(done // self.steps_per_epoch, self.recipe.epochs):
+            order = torch.from_numpy(generator(*key, "order", epoch).permutation(len(self.split)))
+            for within in range(self.steps_per_epoch):
+                index = epoch * self.steps_per_epoch + within
+                if index < done:
+                    continue
+                chosen = order[within * self.recipe.batch_size : (within + 1) * self.recipe.batch_size]
+                images = self.split.images[chosen].to(self.device)
+                images = self.recipe.augmentation(images, generator(*key, "augmentation", index))
+                images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
+                targets = self.split.targets[chosen].to(self.device)
+                yield Step(images, targets, index, index / self.total_steps)
+
+
+class _State:
+    """All that changes in a training: weights, momenta and the moving average of the weights."""
+
+    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, ema_decay: float) -> None:
+        self.model = model
+        self.optimizer = optimizer
+        self.ema_decay = ema_decay
+        self.averaged = self._weights() if ema_decay else {}
+
+    def average(self) -> None:
+        with torch.no_grad():
+            for name, average in self.averaged.items():
+                average.lerp_(self.model.get_parameter(name), 1 - self.ema_decay)
+
+    def save(self, folder: Path, step: int) -> None:
+        momenta = {
+            name: self.optimizer.state[parameter]["momentum_buffer"]
+            for name, parameter in self.model.named_parameters()
+            if self.optimizer.state.get(parameter, {}).get("momentum_buffer") is not None
+        }
+        save_checkpoint(folder, step, {"model": self.model.state_dict(), "momentum": momenta, "ema": self.averaged})
+
+    def restore(self, folder: Path) -> int:
+        """Load the newest checkpoint, where there is one; the number of steps already done."""
+        checkpoint = last_checkpoint(folder)
+        if checkpoint is None:
+            return 0
+        load_into(self.model, checkpoint.part("model"), checkpoint.path)
+        momenta = checkpoint.part("momentum")
+        for name, parameter in self.model.named_parameters():
+            if name in momenta:
+                # A clone takes on the layout of the parameter, which decides in which order sums are formed.
+                self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momenta[name])
+        for name, average in checkpoint.part("ema").items():
+            self.averaged[name].copy_(average)
+        return checkpoint.step
+
+    def finish(self) -> None:
+        """The moving average, where there is one, is the result."""
+        with torch.no_grad():
+            for name, average in self.averaged.items():
+                self.model.get_parameter(name).copy_(average)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}

@@ -1,0 +1,1 @@
+"""Search spaces and their elastic networks: the first plug-in of regnas."""

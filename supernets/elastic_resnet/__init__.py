@@ -1,0 +1,65 @@
+"""A residual network for small images whose depth, widths and expansions are elastic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from regnas.space import Architecture, Block, SearchSpace, Stage
+from supernets.elastic_resnet.network import ResNet
+from supernets.elastic_resnet.rules import ElasticResNetRules
+from supernets.sliced import SlicedSupernet
+
+NAME = "elastic_resnet"
+
+
+@dataclass(frozen=True)
+class ElasticResNet:
+    """Residual network for small images: depth per stage, width and expansion per block.
+
+    ``widths`` holds for each stage the widths its blocks may have, ``depths`` the fewest and the most blocks of a
+    stage, ``expansions`` the width inside a block as a multiple of its output, ``patch`` the side of the squares of
+    pixels that the stem takes together (2 quarters the cost).
+    """
+
+    widths: tuple[tuple[int, ...], ...] = ((8, 12, 16), (16, 24, 32), (32, 48, 64))
+    depths: tuple[int, int] = (1, 3)
+    expansions: tuple[float, ...] = (0.5, 1.0, 1.5)
+    stem_width: int = 8
+    patch: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.widths or not all(self.widths) or not self.expansions:
+            raise ValueError("every stage needs at least one width, and every block one expansion")
+        if min(self.stem_width, self.patch, *(width for stage in self.widths for width in stage)) < 1:
+            raise ValueError("widths and patch must be positive")
+        if min(self.expansions) <= 0:
+            raise ValueError("expansions must be positive")
+        if not 1 <= self.depths[0] <= self.depths[1]:
+            raise ValueError(f"depths must be (fewest, most) with 1 <= fewest <= most, not {list(self.depths)}")
+        if min(self.widths[0]) < self.stem_width:
+            raise ValueError(f"the first stage must be at least as wide as the stem ({self.stem_width})")
+        for narrow, wide in zip(self.widths, self.widths[1:], strict=False):
+            if max(wide) < max(narrow):
+                raise ValueError(f"a stage must be able to reach the width of the one before it: {wide} after {narrow}")
+
+    def space(self, input_shape: tuple[int, int, int], classes: int) -> SearchSpace:
+        channels, height, width = input_shape
+        if height % self.patch or width % self.patch:
+            raise ValueError(f"patches of {self.patch} do not tile images of {height} x {width}")
+        fewest, most = self.depths
+        stages = tuple(
+            Stage(fewest, (tuple(Block.of(width=w, expansion=e) for w in widths for e in self.expansions),) * most)
+            for widths in self.widths
+        )
+        rules = ElasticResNetRules(channels, height, width, classes, self.patch, self.stem_width)
+        return SearchSpace(NAME, stages, rules)
+
+    def network(self, architecture: Architecture, input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+        """The plain network of an architecture, with fresh weights."""
+        return ResNet(architecture, input_shape[0], classes, self.patch, self.stem_width)
+
+    def supernet(self, input_shape: tuple[int, int, int], classes: int) -> SlicedSupernet:
+        largest = self.space(input_shape, classes).largest
+        return SlicedSupernet(lambda architecture: self.network(architecture, input_shape, classes), largest)

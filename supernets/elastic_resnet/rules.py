@@ -1,0 +1,54 @@
+"""What may follow what in the elastic ResNet, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from regnas.space import Block, Cost, State
+from supernets.elastic_resnet.network import middle_channels
+
+
+@dataclass(frozen=True)
+class ElasticResNetRules:
+    """The state is the number of channels so far.
+
+    It never shrinks along the network. So the input of every block of a small network is covered by the input of the
+    same block in any network that covers the small one's blocks, also where the larger one is deeper before it.
+    """
+
+    channels: int
+    height: int
+    width: int
+    classes: int
+    patch: int
+    stem_width: int
+
+    def start(self) -> tuple[State, Cost]:
+        weights = 9 * self.channels * self.patch**2 * self.stem_width
+        return self.stem_width, Cost(weights * self._pixels(0), weights + 2 * self.stem_width)
+
+    def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
+        return _step(self, state, stage, position, block)
+
+    def finish(self, state: State) -> Cost:
+        assert isinstance(state, int)
+        return Cost(state * self.classes, (state + 1) * self.classes)
+
+    def _pixels(self, stage: int) -> int:
+        # A convolution of stride 2 with padding 1 rounds odd sizes up.
+        shrink = self.patch * 2**stage
+        return -(-self.height // shrink) * -(-self.width // shrink)
+
+
+@lru_cache(maxsize=None)
+def _step(
+    rules: ElasticResNetRules, state: State, stage: int, position: int, block: Block
+) -> tuple[State, Cost] | None:
+    assert isinstance(state, int)
+    channels_out = int(block["width"])
+    if channels_out < state:
+        return None
+    middle = middle_channels(channels_out, block["expansion"])
+    weights = 9 * middle * (state + channels_out)
+    return channels_out, Cost(weights * rules._pixels(stage), weights + 2 * (middle + channels_out))

@@ -1,0 +1,57 @@
+"""A supernet from plain networks: a sub-network is the plain network of its architecture over leading slices.
+
+The supernet holds the tensors of the largest plain network. The weights of a smaller one are, tensor by tensor, the
+leading slices of the same shapes as its own, so that a network which contains another holds the other's weights by
+construction, and running an architecture inside the supernet is the same computation as running it on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from regnas.space import Architecture
+
+# A skeleton holds no storage; this many are kept so that a candidate seen again is not laid out again.
+KEPT_SKELETONS = 512
+
+
+class SlicedSupernet(nn.Module):
+    """``supernet(images, architecture)``; the architecture is an argument, never hidden state."""
+
+    def __init__(self, build: Callable[[Architecture], nn.Module], largest: Architecture) -> None:
+        super().__init__()
+        self.largest = build(largest)
+        self._build = build
+        self._skeleton = lru_cache(KEPT_SKELETONS)(self._new_skeleton)
+
+    def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
+        skeleton = self._skeleton(architecture)
+        skeleton.train(self.training)
+        logits: Tensor = functional_call(skeleton, self._slices(skeleton), (images,))
+        return logits
+
+    def extract(self, architecture: Architecture) -> nn.Module:
+        """The sub-network on its own, with copies of its weights."""
+        skeleton = self._skeleton(architecture)
+        network = self._build(architecture)
+        network.load_state_dict({name: piece.detach().clone() for name, piece in self._slices(skeleton).items()})
+        device = next(self.largest.parameters()).device
+        return network.to(device).train(self.training)
+
+    def _new_skeleton(self, architecture: Architecture) -> nn.Module:
+        with torch.device("meta"):
+            return self._build(architecture)
+
+    def _slices(self, skeleton: nn.Module) -> dict[str, Tensor]:
+        whole = dict(self.largest.named_parameters()) | dict(self.largest.named_buffers())
+        return {name: leading_slice(whole[name], like) for name, like in skeleton.state_dict(keep_vars=True).items()}
+
+
+def leading_slice(tensor: Tensor, like: Tensor) -> Tensor:
+    """The leading part of ``tensor`` of the shape of ``like``, as a view."""
+    return tensor[tuple(slice(size) for size in like.shape)]
