@@ -1,0 +1,23 @@
+"""regnas: model families that do not regress.
+
+>>> family = regnas.load_family("runs/digits/family")
+>>> network = family["small"]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regnas.family import Family, load_family
+
+__all__ = ["Family", "load_family"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use: reading flip rates must not wait for torch.
+    if name in __all__:
+        from regnas import family
+
+        return getattr(family, name)
+    raise AttributeError(f"module 'regnas' has no attribute '{name}'")

@@ -62,5 +62,9 @@ class Interrupted(RegnasError):
     """A signal arrived and everything up to here is on disk."""
 
     def __init__(self, signal_number: int) -> None:
+        self.signal_number = signal_number
         self.exit_code = 128 + signal_number
         super().__init__(f"interrupted by {signal.Signals(signal_number).name}; everything up to here is kept")
+
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[int]]:
+        return Interrupted, (self.signal_number,)  # crosses from a worker process to its parent

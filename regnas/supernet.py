@@ -6,11 +6,14 @@ under the entry point group ``regnas.supernets``; those that come with regnas us
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import entry_points
-from typing import Protocol
+from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from regnas.components import Builder
+from regnas.errors import ArtifactError
 from regnas.registry import Registry
 from regnas.space import Architecture, SearchSpace
 
@@ -42,3 +45,12 @@ class SupernetPlugin(Protocol):
 def supernet_plugins() -> Registry[SupernetPlugin]:
     found = entry_points(group="regnas.supernets")
     return Registry("supernet", {point.name: point.load() for point in found})
+
+
+def build_plugin(table: Mapping[str, Any]) -> SupernetPlugin:
+    """The plug-in that a manifest describes by the same table as a configuration."""
+    builder = Builder({SupernetPlugin: supernet_plugins()})
+    plugin: SupernetPlugin | None = builder.component(SupernetPlugin, table, "supernet")
+    if plugin is None:
+        raise ArtifactError(f"the manifest's supernet cannot be built: {'; '.join(builder.problems)}")
+    return plugin

@@ -11,12 +11,26 @@ import torch
 from numpy.typing import NDArray
 
 from regnas.data.holding_out import check_fraction
-from regnas.data.npz import NpzFile
 from regnas.data.numbering import numbered_split
 from regnas.data.splits import Preprocessing, Split, Splits
 from regnas.errors import DataError
+from regnas.runtime.npz import ArraySpec, read_arrays
 
 MOST_CHANNELS = 4
+
+# ImageNet at 64 by 64 pixels is 16 GB; what is larger by far does not fit into the memory either.
+SIZE_LIMIT = 64 * 2**30
+
+# Kinds and shapes are checked below, where there is a remedy to name.
+ARRAYS = {
+    "train_images": ArraySpec(),
+    "train_targets": ArraySpec(),
+    "test_images": ArraySpec(),
+    "test_targets": ArraySpec(),
+    "search_images": ArraySpec(required=False),
+    "search_targets": ArraySpec(required=False),
+    "classes": ArraySpec(required=False),
+}
 
 
 @dataclass(frozen=True)
@@ -35,29 +49,32 @@ class Arrays:
         check_fraction("search_fraction", self.search_fraction)
 
     def load(self) -> Splits:
-        with NpzFile(Path(self.path).expanduser()) as file:
-            train = _split(file, "train", "train", first_group=0)
-            report = _split(file, "report", "test", first_group=len(train))
-            if "search_images" in file or "search_targets" in file:
-                search = _split(file, "search", "search", first_group=len(train) + len(report))
-            else:
-                search = None
-            classes = _classes(file, train)
-        if search is None:
+        path = Path(self.path).expanduser()
+        arrays = read_arrays(path, ARRAYS, DataError, SIZE_LIMIT)
+        own_search = arrays.keys() & {"search_images", "search_targets"}
+        if len(own_search) == 1:
+            (found,) = own_search
+            raise DataError(f"{path} has {found} alone: search_images and search_targets go together")
+        train = _split(path, arrays, "train", "train", first_group=0)
+        report = _split(path, arrays, "report", "test", first_group=len(train))
+        classes = _classes(path, arrays, train)
+        if not own_search:
             return Splits.holding_out(train, report, classes, self.search_fraction, self.seed)
+        search = _split(path, arrays, "search", "search", first_group=len(train) + len(report))
         return Splits(train, search, report, classes, Preprocessing.fitted_to(train.images))
 
 
-def _split(file: NpzFile, name: str, part: str, first_group: int) -> Split:
-    images, targets = file[f"{part}_images"], file[f"{part}_targets"]
-    _check_images(file.path, f"{part}_images", images)
+def _split(path: Path, arrays: dict[str, NDArray[Any]], name: str, part: str, first_group: int) -> Split:
+    # Taken out, so that the images are freed once the split has them with the channels first.
+    images, targets = arrays.pop(f"{part}_images"), arrays.pop(f"{part}_targets")
+    _check_images(path, f"{part}_images", images)
     if targets.dtype.kind not in "iu" or targets.shape != (len(images),):
         raise DataError(
-            f"{part}_targets in {file.path} is {targets.dtype} {list(targets.shape)}: it has to be one integer for "
+            f"{part}_targets in {path} is {targets.dtype} {list(targets.shape)}: it has to be one integer for "
             f"each of the {len(images):,} images"
         )
     if len(images) == 0:
-        raise DataError(f"{part}_images in {file.path} is empty")
+        raise DataError(f"{part}_images in {path} is empty")
     return numbered_split(name, torch.from_numpy(images), torch.from_numpy(targets.astype(np.int64)), part, first_group)
 
 
@@ -77,19 +94,17 @@ def _check_images(path: Path, key: str, images: NDArray[Any]) -> None:
         )
 
 
-def _classes(file: NpzFile, train: Split) -> tuple[str, ...]:
+def _classes(path: Path, arrays: dict[str, NDArray[Any]], train: Split) -> tuple[str, ...]:
     """The names in the file, else the numbers; numbers with gaps are a mistake more often than meant."""
-    if "classes" in file:
-        names = file["classes"]
+    if "classes" in arrays:
+        names = arrays["classes"]
         if names.dtype.kind != "U" or names.ndim != 1:
-            raise DataError(
-                f"classes in {file.path} is {names.dtype} {list(names.shape)}: it has to be a list of texts"
-            )
+            raise DataError(f"classes in {path} is {names.dtype} {list(names.shape)}: it has to be a list of texts")
         return tuple(names.tolist())
     found = np.unique(train.targets.numpy())
     if found[0] != 0 or found[-1] != len(found) - 1:
         raise DataError(
-            f"train_targets in {file.path} has {len(found)} classes, numbered {found[0]}..{found[-1]}: number them "
+            f"train_targets in {path} has {len(found)} classes, numbered {found[0]}..{found[-1]}: number them "
             f'0..{len(found) - 1}, or add the names of all of them as "classes"'
         )
     return tuple(str(number) for number in found.tolist())

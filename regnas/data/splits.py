@@ -127,24 +127,27 @@ class Splits:
         repeated = sorted({name for name in self.classes if self.classes.count(name) > 1})
         if repeated:
             raise DataError(f'{len(repeated)} class names are used twice, first "{repeated[0]}"')
-        for split in self.all:
-            outside = ((split.targets < 0) | (split.targets >= len(self.classes))).nonzero().flatten()
-            if len(outside):
-                first = int(outside[0])
-                raise DataError(
-                    f"{len(outside):,} of {len(split):,} targets of the {split.name} split are outside "
-                    f"0..{len(self.classes) - 1}, first {int(split.targets[first])} of {split.ids[first]}"
-                )
+        self._check_range(self.train)
         trained = set(np.unique(self.train.targets.numpy()).tolist())
         if len(trained) < 2:
             only = self.classes[next(iter(trained))]
             raise DataError(f'all {len(self.train):,} samples of the train split are "{only}": two classes are needed')
         for split in (self.search, self.report):
+            self._check_range(split)
             found = np.unique(split.targets.numpy()).tolist()
             unseen = [self.classes[target] for target in found if target not in trained]
             if unseen:
                 names = ", ".join(f'"{name}"' for name in unseen)
                 raise DataError(f"{len(unseen)} classes of the {split.name} split have no training sample: {names}")
+
+    def _check_range(self, split: Split) -> None:
+        outside = ((split.targets < 0) | (split.targets >= len(self.classes))).nonzero().flatten()
+        if len(outside):
+            first = int(outside[0])
+            raise DataError(
+                f"{len(outside):,} of {len(split):,} targets of the {split.name} split are outside "
+                f"0..{len(self.classes) - 1}, first {int(split.targets[first])} of {split.ids[first]}"
+            )
 
     def _check_disjoint(self) -> None:
         ids = np.concatenate([split.ids for split in self.all])

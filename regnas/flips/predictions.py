@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError
-from regnas.flips.archive import SIZE_LIMIT, ArraySpec, read_arrays, write_arrays
+from regnas.runtime.npz import SIZE_LIMIT, ArraySpec, read_arrays, write_arrays
 
 ARRAYS = {
     "id": ArraySpec("Uiu", 1),
@@ -120,7 +120,7 @@ class Predictions:
 
 def load_predictions(path: Path, size_limit: int = SIZE_LIMIT) -> Predictions:
     """Read what ``Predictions.save`` wrote; anything else is refused with the file's name and the reason."""
-    arrays = read_arrays(path, ARRAYS, size_limit)
+    arrays = read_arrays(path, ARRAYS, ArtifactError, size_limit)
     try:
         return Predictions(
             model=str(arrays["model"]),

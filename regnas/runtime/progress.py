@@ -18,7 +18,10 @@ LINE_EVERY = 10.0
 
 
 class Bar:
-    """``with Bar("train", total=100) as bar: bar.advance(note="loss 0.3")``; bars do not nest."""
+    """``with Bar("train", total=100) as bar: bar.advance(note="loss 0.3")``.
+
+    Bars do not nest; one without a description is silent, for work inside other work.
+    """
 
     def __init__(self, description: str, total: int, done: int = 0) -> None:
         self.description = description
@@ -30,7 +33,7 @@ class Bar:
         self._progress: Progress | None = None
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
+        if self.description and sys.stderr.isatty():
             columns = (
                 TextColumn("{task.description}"),
                 BarColumn(),
@@ -50,7 +53,7 @@ class Bar:
             self._progress.update(self._task, completed=self.done, note=note)
             return
         now = time.monotonic()
-        if now >= self._next_line:
+        if self.description and now >= self._next_line:
             self._next_line = now + LINE_EVERY
             left = (now - self._started) / (self.done - self._resumed_at) * (self.total - self.done)
             line = f"{self.description}: {self.done}/{self.total}, about {left:.0f} s left"

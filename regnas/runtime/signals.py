@@ -29,6 +29,12 @@ def postponed_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def ask_to_stop(number: int) -> None:
+    """As if the signal had arrived for the first time."""
+    if not _received:
+        _received.append(number)
+
+
 def asked_to_stop() -> bool:
     return bool(_received)
 
@@ -42,4 +48,4 @@ def stop_if_asked() -> None:
 def _note(number: int, frame: FrameType | None) -> None:
     if _received:
         os._exit(128 + number)
-    _received.append(number)
+    ask_to_stop(number)

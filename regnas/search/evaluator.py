@@ -32,7 +32,7 @@ class Evaluator:
 
     def network(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own with its own batch-norm statistics, in evaluation mode."""
-        network = self.supernet.extract(architecture).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        network = self.supernet.extract(architecture).to(memory_format=torch.channels_last)
         return calibrate(network, self.calibration)
 
     def predict(self, architecture: Architecture) -> Predictions:
@@ -56,7 +56,7 @@ def prepared(images: Tensor, preprocessing: Preprocessing, device: torch.device)
 def logits_of(network: nn.Module, images: Tensor) -> Tensor:
     """[N, C, H, W] -> [N, classes]; the network is left in evaluation mode."""
     network.eval()
-    return torch.cat([network(batch) for batch in images.split(PREDICTION_BATCH)])
+    return torch.cat([network(batch) for batch in torch.split(images, PREDICTION_BATCH)])
 
 
 def predictions_from(model: str, logits: Tensor, split: Split, keep_logits: bool) -> Predictions:

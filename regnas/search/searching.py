@@ -78,9 +78,7 @@ def search(
     key: tuple[Key, ...],
 ) -> list[Trial]:
     """Evaluate ``candidates`` architectures, or all there are when the budget holds fewer; what is on record counts."""
-    sampler = BudgetSampler(space, budget)
-    if sampler.count <= 0:
-        sampler.sample(chooser())  # raises, with the attainable range
+    BudgetSampler(space, budget).require_any(f"search for {key[-1]}")
     trials = study.trials()
     description = f"search {' '.join(str(part) for part in key[-2:])}"
     with Bar(description, candidates, len(trials)) as bar:

@@ -64,7 +64,7 @@ class Study:
             self._study.add_trial(frozen)
         except SQLAlchemyError as error:
             raise EnvironmentProblem(
-                f"a candidate cannot be recorded: {_first_line(error)}; all earlier ones are kept, continue with --resume"
+                f"a candidate cannot be recorded: {_first_line(error)}; the earlier ones are kept, go on with --resume"
             ) from None
 
 

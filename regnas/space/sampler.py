@@ -64,13 +64,17 @@ class BudgetSampler:
         return _between(self._root.ways, low, high)
 
     def sample(self, random: Random) -> Architecture:
-        if self.count <= 0:
-            raise BudgetInfeasible(self._explanation())
+        self.require_any("the budget")
         for _ in range(MOST_REDRAWS):
             architecture = self._walk(random)
             if self._exact or self.space.cost(architecture).macs in self.budget:
                 return architecture
-        raise BudgetInfeasible(self._explanation())
+        raise BudgetInfeasible(self._explanation("the budget"))
+
+    def require_any(self, name: str) -> None:
+        """Refuse an empty window, with the attainable range."""
+        if self.count <= 0:
+            raise BudgetInfeasible(self._explanation(name))
 
     def _walk(self, random: Random) -> Architecture:
         stages: list[list[Block]] = [[] for _ in self.space.stages]
@@ -103,11 +107,11 @@ class BudgetSampler:
                     ways[shift:] += after.ways[: bins - shift]
             node.ways = ways
 
-    def _explanation(self) -> str:
+    def _explanation(self, name: str) -> str:
         low, high = self.space.macs_range
         return (
-            f"no architecture takes {self.budget}: the attainable range is {format_macs(low)} to {format_macs(high)} "
-            "MACs; move the budget into it or widen its window"
+            f"{name}: no architecture takes {self.budget}; the attainable range is {format_macs(low)} to "
+            f"{format_macs(high)} MACs: move the budget into it or widen its window"
         )
 
 

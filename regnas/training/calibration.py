@@ -23,7 +23,7 @@ def calibrate(network: nn.Module, images: Tensor) -> nn.Module:
         norm.reset_running_stats()
         norm.momentum = None  # None means: the plain average over all batches
     network.train()
-    for batch in images.split(CALIBRATION_BATCH):
+    for batch in torch.split(images, CALIBRATION_BATCH):
         network(batch)
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum

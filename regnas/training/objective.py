@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Literal, Protocol
 
@@ -38,10 +39,10 @@ class SingleNetwork:
     The teachers see the student's own batch, augmentation included, and run without gradients.
     """
 
-    label_loss: Loss = CrossEntropy()
+    label_loss: Loss = field(default_factory=CrossEntropy)
     label_weight: float = 1.0
     teachers: tuple[nn.Module, ...] = ()
-    loss: Loss = KnowledgeDistillation()
+    loss: Loss = field(default_factory=KnowledgeDistillation)
     weight: float = 0.0
 
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
@@ -99,7 +100,7 @@ class Sandwich:
 
     random: int = 2
     distillation: float = 1.0
-    distillation_loss: Loss = KnowledgeDistillation()
+    distillation_loss: Loss = field(default_factory=KnowledgeDistillation)
     congruence: Congruence | None = None
 
 
@@ -144,7 +145,7 @@ class MacsUniformSampler:
     def __init__(self, space: SearchSpace) -> None:
         low, high = space.macs_range
         edges = [low + (high - low) * index // self.SLICES for index in range(self.SLICES + 1)]
-        samplers = [BudgetSampler(space, Budget(a, b)) for a, b in zip(edges, edges[1:], strict=False)]
+        samplers = [BudgetSampler(space, Budget(a, b)) for a, b in itertools.pairwise(edges)]
         self._samplers = [sampler for sampler in samplers if sampler.count > 0]
 
     def sample(self, random: Random) -> Architecture:

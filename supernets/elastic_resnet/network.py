@@ -15,8 +15,8 @@ def middle_channels(width: float, expansion: float) -> int:
 class ResidualBlock(nn.Module):
     """Two 3x3 convolutions around a shortcut without weights (ResNet's option A).
 
-    The shortcut averages where the block strides and pads with zero channels where it widens, so that the leading
-    channels mean the same in every sub-network.
+    The shortcut averages where the block strides (odd sizes rounded up, as the convolution does) and pads with zero
+    channels where it widens, so that the leading channels mean the same in every sub-network.
     """
 
     def __init__(self, channels_in: int, middle: int, channels_out: int, stride: int) -> None:
@@ -29,7 +29,7 @@ class ResidualBlock(nn.Module):
         self.norm2 = nn.BatchNorm2d(channels_out)
 
     def forward(self, x: Tensor) -> Tensor:
-        shortcut = x if self.stride == 1 else F.avg_pool2d(x, self.stride)
+        shortcut = x if self.stride == 1 else F.avg_pool2d(x, self.stride, ceil_mode=True)
         if self.padding:
             shortcut = F.pad(shortcut, (0, 0, 0, 0, 0, self.padding))
         x = F.relu(self.norm1(self.conv1(x)))

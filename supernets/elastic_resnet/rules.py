@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from regnas.space import Block, Cost, State
 from supernets.elastic_resnet.network import middle_channels
@@ -37,11 +37,11 @@ class ElasticResNetRules:
 
     def _pixels(self, stage: int) -> int:
         # A convolution of stride 2 with padding 1 rounds odd sizes up.
-        shrink = self.patch * 2**stage
+        shrink: int = self.patch * 2**stage
         return -(-self.height // shrink) * -(-self.width // shrink)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _step(
     rules: ElasticResNetRules, state: State, stage: int, position: int, block: Block
 ) -> tuple[State, Cost] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +72,12 @@ def test_grey_images_names_of_classes_and_a_search_part_of_its_own(tmp_path: Pat
         ({"test_targets": np.full(6, 2)}, r"6 of 6 targets of the report split are outside 0\.\.1, first 2 of test/0"),
         ({"classes": np.array([1, 2])}, "classes .* has to be a list of texts"),
         ({"classes": np.array(["a"])}, r"8 of 16 targets of the train split are outside 0\.\.0"),
-        ({"test_images": None}, "has no test_images; it holds train_images, train_targets, test_targets"),
-        ({"search_images": np.zeros((2, 4, 5), np.uint8)}, "has no search_targets"),
+        ({"test_images": None}, "lacks the array test_images; it holds train_images, train_targets, test_targets"),
+        (
+            {"search_images": np.zeros((2, 4, 5), np.uint8)},
+            "has search_images alone: search_images and search_targets go together",
+        ),
+        ({"train_targets": np.array([print] * 20, dtype=object)}, '"train_targets" holds pickled Python objects'),
     ],
 )
 def test_wrong_content_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -85,46 +87,11 @@ def test_wrong_content_is_named(tmp_path: Path, change: dict[str, Any], message:
 
 
 def test_missing_and_foreign_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError, match=r"nothing\.npz is missing"):
         Arrays(str(tmp_path / "nothing.npz")).load()
     (tmp_path / "text.npz").write_text("not a zip")
-    with pytest.raises(DataError, match="is not an npz file"):
+    with pytest.raises(DataError, match=r"text\.npz is damaged or not an npz file"):
         Arrays(str(tmp_path / "text.npz")).load()
-
-
-def npy(array: Any, shape: str | None = None) -> bytes:
-    """An array in numpy's format, with another shape in its header if asked for."""
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    content = buffer.getvalue()
-    if shape is not None:
-        true = str(array.shape).encode()
-        content = content.replace(true, shape.encode(), 1).replace(b" " * (len(shape) - len(true)) + b"\n", b"\n", 1)
-    return content
-
-
-def zipped(path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> Arrays:
-    with zipfile.ZipFile(path, "w", compression) as archive:
-        for name, content in members.items():
-            archive.writestr(f"{name}.npy", content)
-    return Arrays(str(path))
-
-
-def test_a_header_that_asks_for_terabytes_is_refused_before_allocation(tmp_path: Path) -> None:
-    lying = npy(np.zeros((20, 4, 5), np.uint8), shape="(20000000, 400, 500)")
-    with pytest.raises(DataError, match=r"train_images .* announces 4,000,000,000,000 bytes, there are 400"):
-        zipped(tmp_path / "lying.npz", {"train_images": lying}).load()
-
-
-def test_a_bomb_is_refused_before_it_expands(tmp_path: Path) -> None:
-    bomb = npy(np.zeros((80, 1024, 1024), np.uint8))
-    with pytest.raises(DataError, match=r"train_images .* would expand from [\d,]+ to 83,886,208 bytes: refused"):
-        zipped(tmp_path / "bomb.npz", {"train_images": bomb}, zipfile.ZIP_DEFLATED).load()
-
-
-def test_pickled_objects_are_not_read(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="train_targets .* holds Python objects"):
-        written(tmp_path, **(sound() | {"train_targets": np.array([print] * 20, dtype=object)})).load()
 
 
 def test_every_damaged_byte_is_noticed_or_harmless(tmp_path: Path) -> None:

@@ -120,12 +120,12 @@ def test_noise_has_the_deviation_asked_for() -> None:
 
 
 def test_blur_spreads_a_point_evenly_and_keeps_its_light() -> None:
-    point = np.zeros((9, 9))
-    point[4, 4] = 1
+    point = np.zeros((15, 15))
+    point[7, 7] = 1
     blurred = blur(point, 1.0, draws())
     assert blurred.sum() == pytest.approx(1, abs=1e-3)
-    assert blurred[4, 4] == blurred.max()
-    assert blurred[4, 5] / blurred[4, 4] == pytest.approx(np.exp(-0.5), rel=1e-3)
+    assert blurred[7, 7] == blurred.max()
+    assert blurred[7, 8] / blurred[7, 7] == pytest.approx(np.exp(-0.5), rel=1e-3)
     np.testing.assert_allclose(blurred, blurred.T)
     np.testing.assert_allclose(blurred, blurred[::-1])
 

@@ -1,0 +1,37 @@
+"""What a user would do instead, on the same data with the same epochs at the family's own architectures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Protocol
+
+from regnas.baselines.accuracy_only import AccuracyOnly
+from regnas.baselines.bench import Bench
+from regnas.baselines.elodi import Elodi
+from regnas.baselines.focal_distillation import FocalDistillation
+from regnas.baselines.independent import Independent
+from regnas.baselines.sources import Inherited, Source, Training
+from regnas.registry import Registry
+from regnas.search import FamilySearch
+from regnas.space import Architecture
+
+
+class Baseline(Protocol):
+    title: ClassVar[str]
+
+    def plan(self, family: Mapping[str, Architecture], search: FamilySearch) -> Mapping[str, Source]:
+        """For each member of the family, the network that stands in its place."""
+        ...
+
+
+BASELINES: Registry[Baseline] = Registry(
+    "baseline",
+    {
+        "independent": Independent,
+        "focal_distillation": FocalDistillation,
+        "elodi": Elodi,
+        "accuracy_only": AccuracyOnly,
+    },
+)
+
+__all__ = ["BASELINES", "Baseline", "Bench", "Inherited", "Source", "Training"]

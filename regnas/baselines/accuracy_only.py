@@ -1,0 +1,22 @@
+"""The accuracy-only search of the same supernet, what once-for-all does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas.baselines.sources import Inherited
+from regnas.search import FamilySearch
+from regnas.space import Architecture
+
+
+@dataclass(frozen=True)
+class AccuracyOnly:
+    """Accuracy-only search (R0, no containment) of the same supernet with as many candidates."""
+
+    title: ClassVar[str] = "Accuracy-only search (OFA)"
+
+    def plan(self, family: Mapping[str, Architecture], search: FamilySearch) -> dict[str, Inherited]:
+        smallest = next(iter(family.values()))
+        return {name: Inherited(architecture) for name, architecture in search.accuracy_only(smallest).items()}

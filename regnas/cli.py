@@ -1,0 +1,232 @@
+"""The commands, thin: read the arguments, call the pipeline, turn problems into one line and an exit code."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from regnas.errors import ConfigurationError, Interrupted, RegnasError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Families of classifiers that do not regress.",
+)
+
+Target = Annotated[str, typer.Argument(help="A configuration (path or name of a preset), or a run folder.")]
+Out = Annotated[Path | None, typer.Option(help="The run folder; by default runs/<name of the configuration>.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="Change a key: training.epochs=3.", metavar="KEY=VALUE")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the run in the folder and start anew.")]
+Inexact = Annotated[bool, typer.Option("--allow-inexact", help="Continue on another machine or other versions.")]
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Options of all commands; --debug is looked at where errors are caught, in main."""
+
+
+@app.command()
+def run(
+    config: Target,
+    out: Out = None,
+    sets: Sets = None,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    allow_inexact: Inexact = False,
+) -> None:
+    """From a data set to a family and its report: train, search, export, baselines, report."""
+    _run(config, out, sets, resume, overwrite, allow_inexact, "report")
+
+
+@app.command()
+def train(
+    config: Target,
+    out: Out = None,
+    sets: Sets = None,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    allow_inexact: Inexact = False,
+) -> None:
+    """Train the supernet."""
+    _run(config, out, sets, resume, overwrite, allow_inexact, "train")
+
+
+@app.command()
+def search(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
+    """Search the family in the supernet (which is trained first if it is not yet)."""
+    _run(target, out, sets, True, False, allow_inexact, "search")
+
+
+@app.command()
+def export(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
+    """Write each member on its own, with the manifest."""
+    _run(target, out, sets, True, False, allow_inexact, "export")
+
+
+@app.command()
+def baselines(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
+    """Train and search what one would have done instead."""
+    _run(target, out, sets, True, False, allow_inexact, "baselines")
+
+
+@app.command()
+def report(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
+    """Write the report, after whatever of the run is still missing."""
+    _run(target, out, sets, True, False, allow_inexact, "report")
+
+
+@app.command()
+def validate(config: Target, sets: Sets = None) -> None:
+    """Check a configuration and print the attainable range of the budgets, without training."""
+    from regnas.config import load_config
+    from regnas.pipeline import check_budgets
+    from regnas.space import format_macs
+
+    loaded = load_config(config, sets or ())
+    splits = loaded.values.data.load()
+    space = loaded.values.supernet.space(splits.input_shape, len(splits.classes))
+    low, high = space.macs_range
+    typer.echo(f"attainable: {format_macs(low)} to {format_macs(high)} MACs ({low:,} to {high:,})")
+    for name, count in check_budgets(loaded, space).items():
+        typer.echo(f"budgets.{name}: {loaded.values.budgets[name]}, about {count:,.0f} architectures")
+    typer.echo(f"{loaded.name} is valid")
+
+
+@app.command(name="list")
+def list_parts() -> None:
+    """Show what a configuration can name."""
+    from regnas.baselines import BASELINES
+    from regnas.config import presets
+    from regnas.data import DATASETS
+    from regnas.losses import LOSSES
+    from regnas.search import ALGORITHMS, REWARDS
+    from regnas.supernet import supernet_plugins
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("kind", "name", "what it is"):
+        table.add_column(column)
+    for registry in (supernet_plugins(), LOSSES, REWARDS, ALGORITHMS, BASELINES, DATASETS):
+        for name, part in registry.items():
+            table.add_row(registry.kind, name, (part.__doc__ or "").splitlines()[0])
+        table.add_section()
+    for name in presets():
+        table.add_row("preset", name, f"regnas run {name}")
+    Console().print(table)
+
+
+def _run(
+    target: str, out: Path | None, sets: list[str] | None, resume: bool, overwrite: bool, inexact: bool, last: Any
+) -> None:
+    from regnas.config import LoadedConfig, load_config, parse_config
+    from regnas.pipeline import run as run_pipeline
+    from regnas.report import terminal_table
+    from regnas.run_folder import RUN, Reuse, RunFolder
+    from regnas.runtime.lock import exclusive
+    from regnas.runtime.machine import choose_device, describe_machine
+    from regnas.runtime.signals import postponed_signals
+
+    if resume and overwrite:
+        raise ConfigurationError("--resume and --overwrite exclude each other")
+    config: LoadedConfig
+    if (Path(target) / RUN).exists():
+        path = Path(target)
+        facts = RunFolder.open(path).facts
+        if sets:
+            raise ConfigurationError(f"{path} has its configuration already: --set goes with a configuration")
+        config = parse_config(facts["name"], facts["configuration"])
+    else:
+        config = load_config(target, sets or ())
+        path = out or Path("runs") / config.name
+    machine = config.values.machine
+    if machine.threads:
+        import torch
+
+        torch.set_num_threads(machine.threads)
+    conditions = describe_machine(choose_device(machine.device))
+    with exclusive(path), postponed_signals():
+        reuse: Reuse = "overwrite" if overwrite else "resume" if resume else "refuse"
+        folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
+        folder.check_machine(conditions, inexact)
+        with _log_to(folder.log), _resumable(path):
+            comparison = run_pipeline(config, folder, last)
+        if comparison is not None:
+            Console().print(terminal_table(comparison))
+            typer.echo(f"report: {folder.report / 'index.html'}")
+        else:
+            typer.echo(f"{last}: done, in {path}")
+
+
+@contextmanager
+def _log_to(path: Path) -> Iterator[None]:
+    logger = logging.getLogger("regnas")
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    except BaseException as error:
+        logger.error("stopped: %s", error)
+        raise
+    finally:
+        logger.removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def _resumable(path: Path) -> Iterator[None]:
+    """Say how to go on, where it was interrupted."""
+    try:
+        yield
+    except Interrupted:
+        typer.echo(f"continue with: regnas report {shlex.quote(str(path))}", err=True)
+        raise
+
+
+def main() -> None:
+    """The entry point: exit codes as errors.py defines them, a traceback only with --debug."""
+    debug = "--debug" in sys.argv[1:]
+    sys.exit(_exit_code(lambda: app(standalone_mode=False), debug))
+
+
+def _exit_code(command: Callable[[], Any], debug: bool) -> int:
+    import click
+
+    try:
+        result = command()
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return 130
+    except RegnasError as error:
+        if debug:
+            raise
+        for line in str(error).splitlines():
+            typer.echo(f"regnas: {line}", err=True)
+        return error.exit_code
+    except MemoryError:
+        if debug:
+            raise
+        typer.echo("regnas: out of memory: lower training.batch_size or machine.workers and resume", err=True)
+        return 5
+    except Exception as error:
+        if debug:
+            raise
+        summary = str(error).splitlines()[0] if str(error) else ""
+        typer.echo(f"regnas: a bug in regnas: {type(error).__name__}: {summary}; run again with --debug", err=True)
+        return 1

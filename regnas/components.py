@@ -1,0 +1,99 @@
+"""Tables to components: ``{"name": "R2", "l2": 2.0}`` becomes ``TopOneAndFlips(l2=2.0)``.
+
+A component is a frozen dataclass, and its fields are its keys. Every problem of a table is collected, with the place
+and the nearest valid key, so that a user sees all of them at once.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from regnas.errors import ConfigurationError
+from regnas.registry import Registry, nearest
+
+
+@dataclass
+class Builder:
+    """Builds components; ``registries`` maps the protocol of a field to the names that may stand there."""
+
+    registries: Mapping[Any, Registry[Any]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def component(self, protocol: Any, table: Any, where: str) -> Any:
+        """From a table with a ``name``; None after a problem."""
+        registry = self.registries[protocol]
+        if not isinstance(table, Mapping):
+            return self._problem(f'{where} must be a table such as {{ name = "{next(iter(registry), "...")}" }}')
+        if "name" not in table:
+            return self._problem(f"{where}.name is missing (known: {', '.join(sorted(registry))})")
+        rest = {key: value for key, value in table.items() if key != "name"}
+        return self.named(protocol, table["name"], rest, where)
+
+    def named(self, protocol: Any, name: Any, table: Any, where: str) -> Any:
+        try:
+            part = self.registries[protocol][str(name)]
+        except ConfigurationError as error:
+            return self._problem(f"{where}: {error}")
+        return self.record(part, table, where)
+
+    def record(self, kind: type[Any], table: Any, where: str) -> Any:
+        """From a table whose keys are the fields of a dataclass; None after a problem."""
+        if not isinstance(table, Mapping):
+            return self._problem(f"{where} must be a table")
+        before = len(self.problems)
+        hints = get_type_hints(kind, include_extras=True)
+        known = {entry.name: entry for entry in fields(kind) if entry.init}
+        for key in table:
+            if key not in known:
+                self._problem(f'{_join(where, key)} is not a known key{nearest(key, list(known))}')
+        for name, entry in known.items():
+            if name not in table and entry.default is MISSING and entry.default_factory is MISSING:
+                self._problem(f"{_join(where, name)} is missing")
+        values = {
+            name: self._value(hints[name], table[name], _join(where, name)) for name in known if name in table
+        }
+        if len(self.problems) > before:
+            return None
+        try:
+            return kind(**values)
+        except ValueError as error:
+            return self._problem(f"{where}: {error}" if where else str(error))
+
+    def _value(self, hint: Any, value: Any, where: str) -> Any:
+        if get_origin(hint) in (Union, types.UnionType):
+            hint = next(option for option in get_args(hint) if option is not type(None))
+        if hint in self.registries:
+            return self.component(hint, value, where)
+        if get_origin(hint) is dict and get_args(hint)[1] in self.registries:
+            if not isinstance(value, Mapping):
+                return self._problem(f"{where} must be a table")
+            protocol = get_args(hint)[1]
+            return {name: self.named(protocol, name, table, _join(where, name)) for name, table in value.items()}
+        if is_dataclass(hint) and isinstance(hint, type):
+            return self.record(hint, value, where)
+        return self._leaf(hint, value, where)
+
+    def _leaf(self, hint: Any, value: Any, where: str) -> Any:
+        try:
+            # Through JSON: its strict mode takes an array for a tuple and still no text for a number.
+            return TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
+        except ValidationError as error:
+            for problem in error.errors():
+                place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
+                shown = json.dumps(problem["input"], default=str)
+                text = problem["msg"].removeprefix("Value error, ")
+                self._problem(f"{where}{place} = {shown}: {text[:1].lower()}{text[1:]}")
+            return None
+
+    def _problem(self, text: str) -> None:
+        self.problems.append(text)
+
+
+def _join(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key

@@ -1,0 +1,170 @@
+"""TOML to a validated configuration; every problem at once."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import PlainValidator
+
+from regnas.baselines import BASELINES, Baseline
+from regnas.components import Builder
+from regnas.data import DATASETS, DataSet
+from regnas.errors import ConfigurationError
+from regnas.losses import LOSSES, Loss
+from regnas.registry import nearest
+from regnas.search import ALGORITHMS, REWARDS, Evolution, Reward, SearchAlgorithm, TopOneAndFlips
+from regnas.space import Budget
+from regnas.supernet import SupernetPlugin, supernet_plugins
+from regnas.training import Recipe, Sandwich
+
+PRESETS = "search_configs"
+
+
+def _parse_budget(value: object) -> Budget:
+    if not isinstance(value, str):
+        raise ValueError('a budget is a text such as "300M +- 2 %" or "<= 300M"')
+    return Budget.parse(value)
+
+
+ParsedBudget = Annotated[Budget, PlainValidator(_parse_budget)]
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How the members are found; ``candidates`` for each budget."""
+
+    candidates: int = 100
+    calibration_images: int = 512
+    reward: Reward = field(default_factory=TopOneAndFlips)
+    algorithm: SearchAlgorithm = field(default_factory=Evolution)
+    storage: str = ""  # of the study; empty: study.db in the run folder
+
+    def __post_init__(self) -> None:
+        if self.candidates < 1 or self.calibration_images < 2:
+            raise ValueError("candidates must be at least 1 and calibration_images at least 2")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """``threads`` of one process (0: as many as torch likes), ``workers`` processes for independent trainings."""
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    threads: int = 0
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        if self.threads < 0 or self.workers < 1:
+            raise ValueError("threads must be at least 0 and workers at least 1")
+
+
+@dataclass(frozen=True)
+class Config:
+    data: DataSet
+    supernet: SupernetPlugin
+    budgets: dict[str, ParsedBudget]  # by member, from the smallest to the largest
+    training: Recipe = field(default_factory=Recipe)
+    sandwich: Sandwich = field(default_factory=Sandwich)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    baselines: dict[str, Baseline] = field(default_factory=dict)
+    machine: Machine = field(default_factory=Machine)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.budgets:
+            raise ValueError("budgets holds no member")
+        ordered = list(self.budgets.items())
+        for (small, low), (large, high) in itertools.pairwise(ordered):
+            if low == high:
+                raise ValueError(f"budgets.{large} repeats budgets.{small} ({high})")
+            if high.max_macs <= low.max_macs:
+                raise ValueError(f"budgets.{large} ({high}) must be larger than budgets.{small} ({low}) before it")
+        for name in self.budgets:
+            if not name.replace("-", "").replace("_", "").isalnum():
+                raise ValueError(f'budgets."{name}" becomes a file name: use letters, digits, - and _')
+
+
+@dataclass(frozen=True)
+class LoadedConfig:
+    """A configuration and the table it was read from, which is what a run folder keeps."""
+
+    name: str
+    table: dict[str, Any]
+    values: Config
+
+
+def load_config(source: str, assignments: Sequence[str] = ()) -> LoadedConfig:
+    """From a path or the name of a preset; ``assignments`` are ``key.sub=value``."""
+    path = _find(source)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{source} is not TOML: {error}") from None
+    for assignment in assignments:
+        _assign(table, assignment)
+    return parse_config(Path(source).stem, table)
+
+
+def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig:
+    builder = Builder(
+        {
+            DataSet: DATASETS,
+            SupernetPlugin: supernet_plugins(),
+            Loss: LOSSES,
+            Reward: REWARDS,
+            SearchAlgorithm: ALGORITHMS,
+            Baseline: BASELINES,
+        }
+    )
+    values = builder.record(Config, table, "")
+    if builder.problems:
+        raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))
+    return LoadedConfig(name, table, values)
+
+
+def presets() -> list[str]:
+    return sorted(entry.name.removesuffix(".toml") for entry in resources.files(PRESETS).iterdir()
+                  if entry.name.endswith(".toml"))
+
+
+def _find(source: str) -> Any:
+    path = Path(source)
+    if path.is_file():
+        return path
+    preset = resources.files(PRESETS) / f"{source.removesuffix('.toml')}.toml"
+    if "/" not in source and preset.is_file():
+        return preset
+    known = presets()
+    raise ConfigurationError(
+        f'there is no file "{source}", nor a preset of that name{nearest(source, known)} (presets: {", ".join(known)})'
+    )
+
+
+def _assign(table: dict[str, Any], assignment: str) -> None:
+    key, equals, text = assignment.partition("=")
+    if not equals or not key.strip():
+        raise ConfigurationError(f'--set takes key=value, such as training.epochs=3, not "{assignment}"')
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a bare word is a text, as on every command line
+    *path, last = key.strip().split(".")
+    for part in path:
+        inner = table.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise ConfigurationError(f'--set {assignment}: "{part}" is a value, not a table')
+        table = inner
+    table[last] = value
+
+
+def describe(table: Mapping[str, Any], section: str) -> str:
+    """The name of a component and its keys, for people: ``digits (severity 1.2)``."""
+    entries = dict(table.get(section, {}))
+    name = entries.pop("name", "")
+    keys = ", ".join(f"{key} {value}" for key, value in entries.items())
+    return f"{name} ({keys})" if keys else str(name)

@@ -1,0 +1,296 @@
+"""The whole job, from a configuration to a report.
+
+Every stage leaves its result in the run folder and is skipped, or continued, when it finds it there. So a stage on its
+own is the job up to that stage, and resuming is running again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, get_args
+
+import torch
+from torch import nn
+
+from regnas.baselines import Bench, Inherited, Source, Training
+from regnas.config import LoadedConfig, describe
+from regnas.data import Splits
+from regnas.family import MANIFEST, Family, Member, load_family, write_manifest, write_member
+from regnas.flips import Predictions, flip_table
+from regnas.losses import CrossEntropy
+from regnas.report import Method, ReportContents, SearchHistory, write_report
+from regnas.run_folder import RunFolder, check_space
+from regnas.runtime.machine import choose_device
+from regnas.runtime.randomness import Key, key_to_int
+from regnas.search import Evaluator, FamilySearch, Study, logits_of, predictions_from, prepared, sqlite_storage
+from regnas.space import Architecture, BudgetSampler, SearchSpace, format_macs
+from regnas.training import SupernetObjective, Trainer
+
+Stage = Literal["train", "search", "export", "baselines", "report"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+FAMILY = "family"
+
+log = logging.getLogger("regnas")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all stages share."""
+
+    config: LoadedConfig
+    folder: RunFolder
+    splits: Splits
+    space: SearchSpace
+    trainer: Trainer
+    device: torch.device
+
+    @property
+    def classes(self) -> int:
+        return len(self.splits.classes)
+
+
+def run(config: LoadedConfig, folder: RunFolder, last: Stage = "report") -> dict[str, Any] | None:
+    """Go through the stages up to ``last``; the comparison of the report, where it came to that."""
+    job = prepare(config, folder)
+    with folder.timed("train"):
+        supernet = train_supernet(job)
+    if last == "train":
+        return None
+    with folder.timed("search"):
+        search = family_search(job, supernet)
+        architectures = search.contained(config.values.search.reward)
+    if last == "search":
+        return None
+    with folder.timed("export"):
+        export_family(job, search.evaluator, architectures)
+    if last == "export":
+        return None
+    with folder.timed("baselines"):
+        methods = [family_method(job, search, architectures), *baseline_methods(job, search, architectures)]
+    if last == "baselines":
+        return None
+    with folder.timed("report"):
+        return report(job, methods, search)
+
+
+def prepare(config: LoadedConfig, folder: RunFolder) -> Job:
+    """Load the data and see that all that is asked for exists, before anything is trained."""
+    values = config.values
+    log.info("data: %s", describe(config.table, "data"))
+    splits = values.data.load()
+    folder.check_data(splits.summary())
+    space = values.supernet.space(splits.input_shape, len(splits.classes))
+    check_budgets(config, space)
+    device = choose_device(values.machine.device)
+    trainer = Trainer(values.training, splits.train, splits.preprocessing, device)
+    # Weights and momenta in two checkpoints and a third being written, for the supernet and each single training.
+    check_space(folder.path, 3 * 2 * 4 * space.cost(space.largest).parameters * 20 + 2**24)
+    return Job(config, folder, splits, space, trainer, device)
+
+
+def check_budgets(config: LoadedConfig, space: SearchSpace) -> dict[str, float]:
+    """The number of architectures inside each budget; an empty one is refused with the attainable range."""
+    counts = {}
+    for name, budget in config.values.budgets.items():
+        sampler = BudgetSampler(space, budget)
+        sampler.require_any(f"budgets.{name}")
+        counts[name] = sampler.count
+    return counts
+
+
+def train_supernet(job: Job) -> nn.Module:
+    values = job.config.values
+    key = _supernet_key(job)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(key_to_int(*key, "start"))
+        supernet = values.supernet.supernet(job.splits.input_shape, job.classes)
+    objective = _supernet_objective(job)
+    log.info("train the supernet: %s", describe(job.config.table, "supernet"))
+    job.trainer.train(supernet, objective, key, job.folder.supernet, "train supernet")
+    return supernet.eval()
+
+
+def family_search(job: Job, supernet: nn.Module) -> FamilySearch:
+    settings = job.config.values.search
+    return FamilySearch(
+        space=job.space,
+        budgets=job.config.values.budgets,
+        algorithm=settings.algorithm,
+        candidates=settings.candidates,
+        evaluator=Evaluator(supernet, job.splits, settings.calibration_images, job.device),  # type: ignore[arg-type]
+        open_study=partial(_open_study, settings.storage or sqlite_storage(job.folder.study), job.space),
+        key=(job.config.values.seed, "search"),
+    )
+
+
+def export_family(job: Job, evaluator: Evaluator, architectures: Mapping[str, Architecture]) -> Family:
+    """Each member on its own, what it predicts, and the manifest last; an export that is whole is left as it is."""
+    folder = job.folder.family
+    if (folder / MANIFEST).exists():
+        return load_family(folder)
+    members, predictions = [], []
+    for name, architecture in architectures.items():
+        network = evaluator.network(architecture)
+        predictions.append(predict_report(job, name, network))
+        file, sha256 = write_member(folder, name, network)
+        cost = job.space.cost(architecture)
+        members.append(
+            Member(name, architecture, cost.macs, cost.parameters, predictions[-1].accuracy, file, sha256)
+        )
+        log.info("export %s: %s", name, members[-1])
+    return write_manifest(
+        folder,
+        supernet=job.config.table["supernet"],
+        input_shape=job.splits.input_shape,
+        classes=job.splits.classes,
+        preprocessing=job.splits.preprocessing,
+        data={"digest": job.splits.digest, "report": job.splits.report.digest},
+        members=members,
+        flip_table=flip_table(predictions),
+    )
+
+
+def predict_report(job: Job, model: str, network: nn.Module) -> Predictions:
+    """Predict the report split and keep it in the run folder."""
+    images = prepared(job.splits.report.images, job.splits.preprocessing, job.device)
+    predictions = predictions_from(model, logits_of(network, images), job.splits.report, keep_logits=True)
+    predictions.save(job.folder.predictions / f"{model}.npz")
+    return predictions
+
+
+def family_method(job: Job, search: FamilySearch, architectures: Mapping[str, Architecture]) -> Method:
+    exported = load_family(job.folder.family)
+    networks = {name: exported[name].to(job.device) for name in exported}
+    return _method(
+        job,
+        FAMILY,
+        "REG-NAS family",
+        "Sub-networks of one supernet, each containing the smaller ones, searched for accuracy and few flips.",
+        architectures,
+        {name: predict_report(job, name, network) for name, network in networks.items()},
+        _supernet_training_macs(job),
+    )
+
+
+def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str, Architecture]) -> list[Method]:
+    """Train and search what a user would do instead, and predict the report split with it."""
+    values = job.config.values
+    plans: dict[str, Mapping[str, Source]] = {
+        name: baseline.plan(architectures, search) for name, baseline in values.baselines.items()
+    }
+    bench = Bench(
+        plugin=values.supernet,
+        input_shape=job.splits.input_shape,
+        classes=job.classes,
+        trainer=job.trainer,
+        calibration=search.evaluator.calibration,
+        folder=job.folder.trainings,
+        seed=values.seed,
+    )
+    trainings = [source for plan in plans.values() for source in plan.values() if isinstance(source, Training)]
+    bench.train_all(trainings, values.machine.workers)
+    methods = []
+    for name, plan in plans.items():
+        networks = {
+            member: search.evaluator.network(source.architecture)
+            if isinstance(source, Inherited)
+            else bench.train(source, description="")
+            for member, source in plan.items()
+        }
+        own = [source for source in plan.values() if isinstance(source, Training)]
+        methods.append(
+            _method(
+                job,
+                name,
+                values.baselines[name].title,
+                (type(values.baselines[name]).__doc__ or "").splitlines()[0],
+                {member: source.architecture for member, source in plan.items()},
+                {member: predict_report(job, f"{name}-{member}", network) for member, network in networks.items()},
+                bench.training_macs(own, job.space) if own else _supernet_training_macs(job),
+            )
+        )
+    return methods
+
+
+def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, Any]:
+    chosen = {
+        f"{method.name}/{member}": architecture
+        for method in methods
+        for member, architecture in zip(job.config.values.budgets, method.architectures, strict=True)
+    }
+    histories = [
+        SearchHistory(name, tuple(trials), chosen[name].id)
+        for name in chosen
+        if (trials := search.open_study(name).trials())
+    ]
+    contents = ReportContents(
+        title=job.config.name,
+        members=tuple(job.config.values.budgets),
+        budgets=tuple(str(budget) for budget in job.config.values.budgets.values()),
+        methods=tuple(methods),
+        searches=tuple(histories),
+        report_split=job.splits.report,
+        classes=job.splits.classes,
+        facts=_facts(job),
+    )
+    return write_report(contents, job.folder.report)
+
+
+def _supernet_key(job: Job) -> tuple[Key, ...]:
+    return job.config.values.seed, "supernet"
+
+
+def _supernet_objective(job: Job) -> SupernetObjective:
+    return SupernetObjective(job.space, job.config.values.sandwich, CrossEntropy(), _supernet_key(job))
+
+
+def _supernet_training_macs(job: Job) -> int:
+    """Multiply-adds of the supernet's training: three forward passes' worth for every sub-network of every step."""
+    objective = _supernet_objective(job)
+    networks = (network for step in range(job.trainer.total_steps) for network in objective.architectures(step))
+    return 3 * job.trainer.recipe.batch_size * sum(job.space.cost(network).macs for network in networks)
+
+
+def _facts(job: Job) -> dict[str, str]:
+    facts, values = job.folder.facts, job.config.values
+    samples = ", ".join(f"{split.name} {len(split):,}" for split in job.splits.all)
+    return {
+        "Data": f"{describe(job.config.table, 'data')}: {samples}",
+        "Data digest": job.splits.digest[:16],
+        "Supernet": describe(job.config.table, "supernet"),
+        "Space": " to ".join(format_macs(macs) for macs in job.space.macs_range) + " MACs",
+        "Training": f"{values.training.epochs} epochs for the supernet and for every network trained alone",
+        "Search": f"{values.search.candidates} candidates a budget, {describe(job.config.table['search'], 'reward')}",
+        "Seed": str(values.seed),
+        "Machine": f"{facts['machine']['platform']}, {facts['machine']['device']}, {facts['threads']} threads",
+        "Versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+    }
+
+
+def _open_study(storage: str, space: SearchSpace, name: str) -> Study:
+    return Study(storage, name, space)
+
+
+def _method(
+    job: Job,
+    name: str,
+    title: str,
+    description: str,
+    architectures: Mapping[str, Architecture],
+    predictions: Mapping[str, Predictions],
+    training_macs: int,
+) -> Method:
+    costs = [job.space.cost(architecture) for architecture in architectures.values()]
+    return Method(
+        name=name,
+        title=title,
+        description=description,
+        predictions=tuple(predictions.values()),
+        architectures=tuple(architectures.values()),
+        macs=tuple(cost.macs for cost in costs),
+        parameters=tuple(cost.parameters for cost in costs),
+        training_macs=training_macs,
+    )

@@ -1,0 +1,72 @@
+"""What a report is made of. Everything that it shows is computed from these values and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from regnas.data import Split
+from regnas.flips import Predictions
+from regnas.search import Trial
+from regnas.space import Architecture
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to come to a network for each member: the searched family, or a baseline.
+
+    The tuples go from the smallest to the largest network, parallel to ``ReportContents.members``.
+    """
+
+    name: str
+    title: str
+    description: str
+    predictions: tuple[Predictions, ...]  # on the report split
+    architectures: tuple[Architecture, ...]
+    macs: tuple[int, ...]
+    parameters: tuple[int, ...]
+    training_macs: int  # multiply-adds of all its training, forward and backward; 0 when unknown
+
+
+@dataclass(frozen=True)
+class SearchHistory:
+    """The candidates of one search in the order of their evaluation, and the id of the architecture it chose."""
+
+    name: str
+    trials: tuple[Trial, ...]
+    chosen: str
+
+
+@dataclass(frozen=True)
+class ReportContents:
+    """The results of one run; the first method is the family that the others are compared with."""
+
+    title: str
+    members: tuple[str, ...]
+    budgets: tuple[str, ...]
+    methods: tuple[Method, ...]
+    searches: tuple[SearchHistory, ...]
+    report_split: Split
+    classes: tuple[str, ...]
+    facts: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        if not self.methods or not self.members:
+            raise ValueError("a report needs at least the family, and the family at least one member")
+        if len(set(self.members)) < len(self.members):
+            raise ValueError(f"two members have the same name: {', '.join(self.members)}")
+        if len(self.budgets) != len(self.members):
+            raise ValueError(f"{len(self.budgets)} budgets for {len(self.members)} members")
+        for method in self.methods:
+            for what in ("predictions", "architectures", "macs", "parameters"):
+                count = len(getattr(method, what))
+                if count != len(self.members):
+                    raise ValueError(f'method "{method.name}" has {count} {what} for {len(self.members)} members')
+
+    @property
+    def family(self) -> Method:
+        return self.methods[0]
+
+    def class_name(self, index: int) -> str:
+        """A model may have more outputs than the data set has names."""
+        return self.classes[index] if index < len(self.classes) else f"class {index}"

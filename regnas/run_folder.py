@@ -1,0 +1,142 @@
+"""The folder of a run: what lies where, and what a run remembers of itself."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
+from regnas.runtime.files import digest_of, read_json, require_keys, write_json
+from regnas.runtime.lock import LOCK
+from regnas.runtime.machine import differences
+
+RUN = "run.json"
+FORMAT = 1
+Reuse = Literal["refuse", "resume", "overwrite"]
+
+
+class RunFolder:
+    """Paths and ``run.json``; made by ``create`` or ``open``."""
+
+    def __init__(self, path: Path, facts: dict[str, Any]) -> None:
+        self.path = path
+        self.facts = facts
+        self.supernet = path / "supernet"
+        self.trainings = path / "trainings"
+        self.study = path / "study.db"
+        self.family = path / "family"
+        self.predictions = path / "predictions"
+        self.report = path / "report"
+        self.log = path / "run.log"
+
+    @classmethod
+    def create(cls, path: Path, name: str, table: dict[str, Any], machine: dict[str, Any], reuse: Reuse) -> RunFolder:
+        """A fresh run, or one that is continued: only with the same configuration."""
+        used = path.exists() and any(entry.name != LOCK for entry in path.iterdir())
+        if used and reuse == "overwrite":
+            _clear(path)
+        elif used and reuse == "refuse":
+            raise ConfigurationError(f"{path} is in use: continue it with --resume, or start anew with --overwrite")
+        elif used:
+            folder = cls.open(path)
+            if folder.facts["digest"] != digest_of(table):
+                raise ConfigurationError(
+                    f"{path} belongs to another configuration ({_difference(folder.facts['configuration'], table)}): "
+                    "choose another --out, or start anew with --overwrite"
+                )
+            return folder
+        facts = {
+            "format": FORMAT,
+            "name": name,
+            "digest": digest_of(table),
+            "seed": table.get("seed", 0),
+            "threads": machine["threads"],
+            "versions": machine["versions"],
+            "machine": {key: value for key, value in machine.items() if key not in ("threads", "versions")},
+            "data": None,
+            "timings": {},
+            "configuration": table,
+        }
+        folder = cls(path, facts)
+        folder.save()
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        if not (path / RUN).exists():
+            raise ArtifactError(f"{path} is not a run folder: it has no {RUN}")
+        facts = read_json(path / RUN)
+        if not isinstance(facts, dict):
+            raise ArtifactError(f"{path / RUN} is damaged: it holds no table")
+        require_keys(facts, ("format", "name", "digest", "configuration", "machine", "timings"), path / RUN)
+        return cls(path, facts)
+
+    def save(self) -> None:
+        write_json(self.path / RUN, self.facts)
+
+    def check_machine(self, machine: dict[str, Any], allow_inexact: bool) -> None:
+        """A run continued elsewhere would not end with the same bits: only where the user says so."""
+        recorded = {**self.facts["machine"], "threads": self.facts["threads"], "versions": self.facts["versions"]}
+        changed = differences(recorded, machine)
+        if changed and not allow_inexact:
+            raise ConfigurationError(
+                f"{self.path} was begun under other conditions ({'; '.join(changed[:3])}), so that the result would "
+                "not be the same bit for bit: add --allow-inexact to continue all the same"
+            )
+
+    def check_data(self, summary: dict[str, Any]) -> None:
+        recorded = self.facts["data"]
+        if recorded is not None and recorded["digest"] != summary["digest"]:
+            raise ArtifactError(
+                f"the data set is not the one that {self.path} was begun with (digest {summary['digest'][:12]}…, "
+                f"recorded {recorded['digest'][:12]}…)"
+            )
+        self.facts["data"] = summary
+        self.save()
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the seconds of the block to those that the stage took before."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            spent = time.monotonic() - started
+            self.facts["timings"][stage] = round(self.facts["timings"].get(stage, 0.0) + spent, 2)
+            self.save()
+
+
+def check_space(path: Path, needed_bytes: int) -> None:
+    """Before hours of work: is there room for what they write?"""
+    free = shutil.disk_usage(path).free
+    if free < needed_bytes:
+        raise EnvironmentProblem(
+            f"{path} has {free / 2**20:,.0f} MiB of free disk, the run needs about {needed_bytes / 2**20:,.0f} MiB: "
+            "free some space or choose another --out"
+        )
+
+
+def _clear(path: Path) -> None:
+    """Delete a run, and nothing that is not one."""
+    if not (path / RUN).exists():
+        raise ConfigurationError(f"{path} is not empty and holds no run of regnas, so that --overwrite leaves it alone")
+    for entry in path.iterdir():
+        if entry.name == LOCK:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
+def _difference(recorded: Any, given: Any, where: str = "") -> str:
+    """The first place where two configurations differ, for people."""
+    if isinstance(recorded, dict) and isinstance(given, dict):
+        for key in [*recorded, *(key for key in given if key not in recorded)]:
+            if recorded.get(key) != given.get(key):
+                return _difference(recorded.get(key), given.get(key), f"{where}.{key}" if where else key)
+    return f"{where} was {recorded}, now {given}"

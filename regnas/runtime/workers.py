@@ -1,0 +1,100 @@
+"""Independent jobs in several processes.
+
+For small networks two processes with one thread each do twice the work of one process with two threads. A worker dies
+with its parent, and stops at its next safe place when the parent is asked to stop.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.synchronize import Event
+from typing import TypeVar
+
+import torch
+from torch import multiprocessing
+
+from regnas.errors import EnvironmentProblem
+from regnas.runtime import signals
+
+Job = TypeVar("Job", bound=Hashable)
+
+POLL_SECONDS = 0.2
+
+
+def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None], workers: int) -> Iterator[Job]:
+    """Run every job after those it depends on, at most ``workers`` at a time; yields each when it is done.
+
+    ``work`` and the jobs have to be picklable when there is more than one worker; tensors are shared, not copied.
+    """
+    if workers == 1:
+        for job in _sorted(jobs):
+            work(job)
+            yield job
+        return
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    arguments = (os.getpid(), stop, torch.get_num_threads())
+    with ProcessPoolExecutor(workers, context, initializer=_prepare_worker, initargs=arguments) as pool:
+        try:
+            yield from _schedule(jobs, lambda job: pool.submit(work, job))
+        except BrokenProcessPool:
+            raise EnvironmentProblem(
+                "a worker process died, most likely for want of memory; lower machine.workers and resume"
+            ) from None
+        finally:
+            # Also on an error in one job: the others stop at their next safe place.
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def _schedule(jobs: Mapping[Job, Sequence[Job]], submit: Callable[[Job], Future[None]]) -> Iterator[Job]:
+    waiting = dict.fromkeys(_sorted(jobs))
+    running: dict[Future[None], Job] = {}
+    finished: set[Job] = set()
+    while waiting or running:
+        ready = [job for job in waiting if finished.issuperset(jobs[job])]
+        for job in ready:
+            del waiting[job]
+            running[submit(job)] = job
+        done, _ = wait(running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for future in done:
+            job = running.pop(future)
+            future.result()
+            finished.add(job)
+            yield job
+        signals.stop_if_asked()
+
+
+def _sorted(jobs: Mapping[Job, Sequence[Job]]) -> list[Job]:
+    """Every job after its dependencies, otherwise in the order given."""
+    ordered: dict[Job, None] = {}
+
+    def visit(job: Job) -> None:
+        for dependency in jobs[job]:
+            visit(dependency)
+        ordered.setdefault(job)
+
+    for job in jobs:
+        visit(job)
+    return list(ordered)
+
+
+def _prepare_worker(parent: int, stop: Event, threads: int) -> None:
+    torch.set_num_threads(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_watch, args=(parent, stop), daemon=True).start()
+
+
+def _watch(parent: int, stop: Event) -> None:
+    while os.getppid() == parent:
+        if stop.is_set():
+            signals.ask_to_stop(signal.SIGTERM)
+        time.sleep(POLL_SECONDS)
+    os._exit(1)

@@ -1,0 +1,1 @@
+"""Ready runs; ``regnas run NAME`` finds them here."""

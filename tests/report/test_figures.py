@@ -1,0 +1,109 @@
+"""The figures: what they mark, and that no name can break them."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import matplotlib
+
+from regnas.report import compare
+from regnas.report.architecture_plot import architectures, containment, gene_names, uncovered
+from regnas.report.figures import shown, svg
+from regnas.report.plots import flip_heat_maps, search_progress, top1_against_macs
+from regnas.space import Architecture, Block
+
+from .helpers import NESTED, architecture, contents, history, method
+
+FAMILY = ("1111110000", "1111111000", "1111111100")
+BASELINE = ("1111110000", "0111111100", "1100111111")
+# the medium one loses width in the block of stage 1, and the large one the second block of stage 2
+BROKEN = (
+    architecture([(8, 1)], [(16, 1)]),
+    architecture([(6, 2)], [(16, 2), (16, 1)]),
+    architecture([(12, 2)], [(24, 2)]),
+)
+
+
+def marks(document: str) -> list[str]:
+    found = [element.get("id", "") for element in ET.fromstring(document).iter()]
+    return [name for name in found if name.startswith("not-contained")]
+
+
+def texts(document: str) -> list[str]:
+    return [element.text or "" for element in ET.fromstring(document).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_architecture_plot_marks_the_blocks_and_genes_that_are_not_contained() -> None:
+    baseline = method("accuracy_only", BASELINE, networks=BROKEN)
+    document = svg(lambda: architectures(contents(method("family", FAMILY), baseline)))
+    assert marks(document) == [
+        "not-contained-panel2-1-stage1-block1",  # width; its expansion grows
+        "not-contained-panel2-1-stage2-block2",  # a block that is gone is gone in every gene
+        "not-contained-panel2-2-stage2-block2",
+    ]
+    assert "not contained in the next larger" in texts(document)
+
+
+def test_architecture_plot_of_a_nested_family_marks_nothing_and_repeats_nothing() -> None:
+    document = svg(lambda: architectures(contents(method("family", FAMILY), method("independent", BASELINE))))
+    assert marks(document) == []
+    assert "family: each contains the smaller one" in texts(document)
+    assert not any("independent" in text for text in texts(document))
+
+
+def test_uncovered_blocks_and_their_words() -> None:
+    assert uncovered(BROKEN[0], BROKEN[1]) == [(0, 0)]
+    assert uncovered(BROKEN[1], BROKEN[2]) == [(1, 1)]
+    assert uncovered(NESTED[0], NESTED[1]) == []
+    assert containment(method("a", BASELINE, networks=BROKEN)) == "2 of 2 steps break containment"
+    assert containment(method("a", BASELINE[:1])) == "a single network"
+
+
+def test_genes_are_generic_and_width_comes_first() -> None:
+    assert gene_names(NESTED) == ["width", "expansion"]
+    kernels = Architecture("mobile", ((Block.of(kernel=3, expansion=6),), (Block.of(kernel=5, expansion=3),)))
+    assert gene_names([kernels]) == ["expansion", "kernel"]
+    family = method("family", FAMILY[:1], networks=[kernels])
+    assert {"expansion", "kernel"} <= set(texts(svg(lambda: architectures(contents(family)))))
+
+
+def test_heat_maps_write_rate_and_interval_of_every_pair() -> None:
+    comparison = compare(contents(method("family", FAMILY), method("b", BASELINE)))
+    written = texts(svg(lambda: flip_heat_maps(comparison)))
+    assert written.count("0.00") == 3 and written.count("20.00") == 2 and written.count("10.00") == 1
+    assert sum(text.startswith("[") for text in written) == 6
+
+
+def test_search_panels_show_every_search_even_an_empty_one() -> None:
+    searches = [history("family/small"), history("family/large", ()), history("x/large", [0.1] * 2500)]
+    written = texts(svg(lambda: search_progress(searches)))
+    assert {"family/small", "family/large", "x/large", "no candidate on record", "chosen"} <= set(written)
+
+
+def test_any_name_can_be_drawn() -> None:
+    members = ("<script>alert(1)</script>", "$\\frac{", "a\x00b\x1b[0m")
+    titles = ("_hidden & <b>", "数字 ${")
+    made = contents(
+        method("family", FAMILY, title=titles[0]),
+        method("b", BASELINE, title=titles[1], networks=BROKEN),
+        members=members,
+        searches=tuple(history(name) for name in (*members, *titles)),
+    )
+    comparison = compare(made)
+    drawn = {
+        svg(lambda: top1_against_macs(comparison)): titles,
+        svg(lambda: flip_heat_maps(comparison)): members + titles,
+        svg(lambda: search_progress(made.searches)): members + titles,
+        svg(lambda: architectures(made)): members + titles,
+    }
+    for document, names in drawn.items():
+        assert "<script" not in document
+        assert all(any(shown(name, 12)[:8] in text for text in texts(document)) for name in names)
+
+
+def test_drawing_leaves_the_style_of_others_alone_and_is_repeatable() -> None:
+    before = dict(matplotlib.rcParams)
+    comparison = compare(contents(method("family", FAMILY)))
+    first, second = (svg(lambda: top1_against_macs(comparison)) for _ in range(2))
+    assert first == second
+    assert dict(matplotlib.rcParams) == before
