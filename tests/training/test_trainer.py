@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+import signal
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from regnas.data import Preprocessing, Split
+from regnas.errors import ArtifactError, Interrupted, TrainingDiverged
+from regnas.runtime import signals
+from regnas.training import Augmentation, Recipe, SingleNetwork, Step, Trainer
+from regnas.training.checkpoint import INDEX
+
+
+def split(samples=70):
+    generator = torch.Generator().manual_seed(0)
+    targets = torch.arange(samples) % 3
+    images = torch.randint(0, 60, (samples, 1, 6, 6), generator=generator) + 60 * targets[:, None, None, None]
+    ids = np.array([f"s{index}" for index in range(samples)])
+    return Split("train", images.to(torch.uint8), targets, ids, np.arange(samples))
+
+
+def network():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
+
+
+def trainer(**changes):
+    settings = {"epochs": 3, "batch_size": 16, "augmentation": Augmentation(shift=1), "ema_decay": 0.5} | changes
+    data = split()
+    return Trainer(Recipe(**settings), data, Preprocessing.fitted_to(data.images), torch.device("cpu"))
+
+
+class StopAt:
+    """The usual objective, which asks to stop while a given step is computed."""
+
+    def __init__(self, index):
+        self.index = index
+        self.seen = []
+
+    def __call__(self, model, step):
+        self.seen.append(step.index)
+        if step.index == self.index:
+            signals.ask_to_stop(signal.SIGTERM)
+        return SingleNetwork()(model, step)
+
+
+def state(model):
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.fixture(autouse=True)
+def no_signal_left():
+    yield
+    signals._received.clear()
+
+
+def test_training_learns(tmp_path):
+    model = network()
+    trainer(epochs=10).train(model, SingleNetwork(), (0,), tmp_path, "")
+    data = split()
+    predicted = model.eval()(Preprocessing.fitted_to(data.images)(data.images)).argmax(1)
+    assert (predicted == data.targets).float().mean() > 0.9
+
+
+@pytest.mark.parametrize("stop", [0, 3, 5, 11])
+def test_interrupted_anywhere_and_resumed_the_bits_are_those_of_an_unbroken_training(tmp_path, stop):
+    """Four steps an epoch, twelve in all; with momentum, moving average, shuffling and augmentation."""
+    unbroken, broken = network(), network()
+    trainer().train(unbroken, SingleNetwork(), (0,), tmp_path / "unbroken", "")
+    with pytest.raises(Interrupted) as error:
+        trainer().train(broken, StopAt(stop), (0,), tmp_path / "broken", "")
+    assert error.value.exit_code == 143
+    signals._received.clear()
+    resumed, rest = network(), StopAt(None)
+    trainer().train(resumed, rest, (0,), tmp_path / "broken", "")
+    assert rest.seen == list(range(stop + 1, 12))
+    assert same(state(resumed), state(unbroken))
+
+
+def test_a_finished_training_is_only_loaded(tmp_path):
+    first, second, watch = network(), network(), StopAt(None)
+    trainer().train(first, SingleNetwork(), (0,), tmp_path, "")
+    trainer().train(second, watch, (0,), tmp_path, "")
+    assert watch.seen == []
+    assert same(state(first), state(second))
+
+
+def test_the_key_decides_the_order_of_the_samples(tmp_path):
+    first, second = network(), network()
+    trainer().train(first, SingleNetwork(), (0,), tmp_path / "a", "")
+    trainer().train(second, SingleNetwork(), (1,), tmp_path / "b", "")
+    assert not same(state(first), state(second))
+
+
+def test_the_moving_average_is_that_of_the_formula(tmp_path):
+    """One step at a time: average <- decay * average + (1 - decay) * weights."""
+
+    class Recorder:
+        def __init__(self):
+            self.weights = []
+
+        def __call__(self, model, step):
+            self.weights.append(model[4].weight.detach().clone())
+            return SingleNetwork()(model, step)
+
+    plain, averaged, recorder = network(), network(), Recorder()
+    trainer(ema_decay=0.0).train(plain, recorder, (0,), tmp_path / "plain", "")
+    trainer(ema_decay=0.75).train(averaged, SingleNetwork(), (0,), tmp_path / "averaged", "")
+    expected = recorder.weights[0]
+    for weights in [*recorder.weights[1:], plain[4].weight.detach()]:
+        expected = 0.75 * expected + 0.25 * weights
+    torch.testing.assert_close(averaged[4].weight.detach(), expected)
+
+
+def test_every_epoch_sees_every_sample_at_most_once_and_all_but_the_rest():
+    seen = {}
+    for step in trainer(augmentation=Augmentation())._steps((0,), 0):
+        assert isinstance(step, Step)
+        seen.setdefault(step.index // 4, []).extend(image.sum().item() for image in step.images)
+    assert [len(values) for values in seen.values()] == [64, 64, 64]
+    assert all(len(set(values)) == len(values) for values in seen.values())
+    assert seen[0] != seen[1]
+
+
+def test_a_loss_that_is_no_number_stops_before_the_step_and_names_the_last_good_checkpoint(tmp_path):
+    class Diverging:
+        def __init__(self):
+            self.before = None
+
+        def __call__(self, model, step):
+            if step.index == 6:
+                self.before = state(model)
+                return SingleNetwork()(model, step) * float("nan")
+            return SingleNetwork()(model, step)
+
+    model, objective = network(), Diverging()
+    with pytest.raises(TrainingDiverged, match=r"loss of step 7 is nan.*step-4\.safetensors.*learning_rate") as error:
+        trainer().train(model, objective, (0,), tmp_path, "")
+    assert error.value.exit_code == 4
+    parameters = dict(model.named_parameters())
+    assert all(torch.equal(parameters[name], objective.before[name]) for name in parameters)
+
+
+def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_continues(tmp_path):
+    unbroken, model = network(), network()
+    trainer().train(unbroken, SingleNetwork(), (0,), tmp_path / "unbroken", "")
+    with pytest.raises(Interrupted):
+        trainer().train(model, StopAt(9), (0,), tmp_path / "broken", "")
+    signals._received.clear()
+    newest = tmp_path / "broken" / "step-10.safetensors"
+    content = bytearray(newest.read_bytes())
+    content[-1] ^= 1
+    newest.write_bytes(content)
+    with pytest.raises(ArtifactError, match=r"step-10\.safetensors is damaged.*before it is .*step-8\.safetensors"):
+        trainer().train(network(), SingleNetwork(), (0,), tmp_path / "broken", "")
+    newest.unlink()
+    resumed = network()
+    trainer().train(resumed, SingleNetwork(), (0,), tmp_path / "broken", "")
+    assert same(state(resumed), state(unbroken))
+
+
+def test_a_checkpoint_of_another_network_is_refused_with_what_differs(tmp_path):
+    trainer().train(network(), SingleNetwork(), (0,), tmp_path, "")
+    other = nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Linear(64, 3))
+    with pytest.raises(ArtifactError, match=r"belongs to another network: 2\.weight is missing; .* and \d+ more"):
+        trainer().train(other, SingleNetwork(), (0,), tmp_path, "")
+
+
+def test_only_the_two_newest_checkpoints_are_kept(tmp_path):
+    trainer(epochs=5).train(network(), SingleNetwork(), (0,), tmp_path, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [INDEX, "step-16.safetensors", "step-20.safetensors"]
+    assert [entry["step"] for entry in json.loads((tmp_path / INDEX).read_text())["checkpoints"]] == [20, 16]
