@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -199,20 +199,16 @@ def _resumable(path: Path) -> Iterator[None]:
 def main() -> None:
     """The entry point: exit codes as errors.py defines them, a traceback only with --debug."""
     debug = "--debug" in sys.argv[1:]
-    sys.exit(_exit_code(lambda: app(standalone_mode=False), debug))
+    sys.exit(exit_code(sys.argv[1:], debug))
 
 
-def _exit_code(command: Callable[[], Any], debug: bool) -> int:
-    import click
-
+def exit_code(arguments: list[str], debug: bool = False) -> int:
+    """Run the command and say on standard error what went wrong."""
     try:
-        result = command()
-        return result if isinstance(result, int) else 0
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        return 130
+        app(arguments)
+        return 0
+    except SystemExit as end:  # how typer ends, also after it has explained wrong usage
+        return end.code if isinstance(end.code, int) else 0
     except RegnasError as error:
         if debug:
             raise

@@ -25,7 +25,7 @@ from regnas.report import Method, ReportContents, SearchHistory, write_report
 from regnas.run_folder import RunFolder, check_space
 from regnas.runtime.machine import choose_device
 from regnas.runtime.randomness import Key, key_to_int
-from regnas.search import Evaluator, FamilySearch, Study, logits_of, predictions_from, prepared, sqlite_storage
+from regnas.search import Evaluator, FamilySearch, Study, logits_of, predictions_from, prepared, sqlite_storage, study_names
 from regnas.space import Architecture, BudgetSampler, SearchSpace, format_macs
 from regnas.training import SupernetObjective, Trainer
 
@@ -121,7 +121,7 @@ def family_search(job: Job, supernet: nn.Module) -> FamilySearch:
         algorithm=settings.algorithm,
         candidates=settings.candidates,
         evaluator=Evaluator(supernet, job.splits, settings.calibration_images, job.device),  # type: ignore[arg-type]
-        open_study=partial(_open_study, settings.storage or sqlite_storage(job.folder.study), job.space),
+        open_study=partial(_open_study, _storage(job), job.space),
         key=(job.config.values.seed, "search"),
     )
 
@@ -221,10 +221,11 @@ def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, A
         for method in methods
         for member, architecture in zip(job.config.values.budgets, method.architectures, strict=True)
     }
+    recorded = study_names(_storage(job))
     histories = [
-        SearchHistory(name, tuple(trials), chosen[name].id)
-        for name in chosen
-        if (trials := search.open_study(name).trials())
+        SearchHistory(name, tuple(search.open_study(name).trials()), architecture.id)
+        for name, architecture in chosen.items()
+        if name in recorded
     ]
     contents = ReportContents(
         title=job.config.name,
@@ -268,6 +269,10 @@ def _facts(job: Job) -> dict[str, str]:
         "Machine": f"{facts['machine']['platform']}, {facts['machine']['device']}, {facts['threads']} threads",
         "Versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
     }
+
+
+def _storage(job: Job) -> str:
+    return job.config.values.search.storage or sqlite_storage(job.folder.study)
 
 
 def _open_study(storage: str, space: SearchSpace, name: str) -> Study:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,7 +18,15 @@ from regnas.runtime.files import check_sha256, sha256_of, write_through
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
     """Write the tensors and return the sha256 of the file."""
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_through(path, lambda temporary: save_file(contiguous, temporary, dict(metadata or {})))
+
+    def write(temporary: Path) -> None:
+        try:
+            save_file(contiguous, temporary, dict(metadata or {}))
+        except SafetensorError as error:  # its way to say what the system said: "... (os error 28)"
+            number = re.search(r"os error (\d+)", str(error))
+            raise OSError(int(number[1]) if number else errno.EIO, str(error)) from None
+
+    write_through(path, write)
     return sha256_of(path)
 
 

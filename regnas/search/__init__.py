@@ -4,7 +4,7 @@ from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, Search
 from regnas.search.evaluator import Evaluator, first_images, logits_of, predictions_from, prepared
 from regnas.search.rewards import REWARDS, Measures, Reward, TopOne, TopOneAndFlips
 from regnas.search.searching import FamilySearch, best, search
-from regnas.search.study import Study, Trial, sqlite_storage
+from regnas.search.study import Study, Trial, sqlite_storage, study_names
 
 __all__ = [
     "ALGORITHMS",
@@ -27,4 +27,5 @@ __all__ = [
     "prepared",
     "search",
     "sqlite_storage",
+    "study_names",
 ]

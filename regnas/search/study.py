@@ -68,6 +68,11 @@ class Study:
             ) from None
 
 
+def study_names(storage: str) -> set[str]:
+    """The searches that a storage has a record of."""
+    return set(optuna.get_all_study_names(storage))
+
+
 def sqlite_storage(path: Path) -> str:
     return f"sqlite:///{path}"
 

@@ -1,0 +1,85 @@
+"""Killed at any point and resumed, a run ends with the same family, byte for byte."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.conftest import regnas
+
+
+def start(config, run):
+    command = [sys.executable, "-m", "regnas", "run", str(config), "--out", str(run), "--resume"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(condition, process, seconds=120):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.005)
+    raise AssertionError("the moment to kill never came")
+
+
+def candidates(run):
+    """How many candidates are on record; 0 while the database does not exist yet."""
+    path = run / "study.db"
+    if not path.exists():
+        return 0
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0) as connection:
+            (count,) = connection.execute("select count(*) from trials where state = 'COMPLETE'").fetchone()
+    except sqlite3.OperationalError:
+        return 0
+    return count
+
+
+MOMENTS = {
+    "in the supernet's training": lambda run: (run / "supernet" / "step-4.safetensors").exists(),
+    "in the first search": lambda run: candidates(run) >= 2,
+    "in the middle of a generation": lambda run: candidates(run) >= 13,
+    "in the export": lambda run: (run / "family" / "small.safetensors").exists(),
+    "in the baselines": lambda run: len(list((run / "trainings").glob("*/step-8.safetensors"))) >= 3,
+}
+
+
+def family(run):
+    return {path.name: path.read_bytes() for path in (run / "family").iterdir()}
+
+
+def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(finished_run, tmp_path):
+    """One run, killed at every one of these moments."""
+    config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
+    for moment in MOMENTS.values():
+        process = start(config, run)
+        wait_for(lambda moment=moment: moment(run), process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    outcome = regnas("run", config, "--out", run, "--resume")
+    assert outcome.code == 0, outcome.stderr
+    assert family(run) == family(finished_run)
+    flips = "report/flips.json"
+    assert (run / flips).read_bytes() == (finished_run / flips).read_bytes()
+    assert candidates(run) == candidates(finished_run)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("moment", ["in the supernet's training", "in the baselines"])
+def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(finished_run, tmp_path, number, code, moment):
+    config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
+    process = start(config, run)
+    wait_for(lambda: MOMENTS[moment](run), process)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert f"continue with: regnas report {run}" in stderr
+    assert f"interrupted by {signal.Signals(number).name}" in stderr
+    assert regnas("report", run).code == 0
+    assert family(run) == family(finished_run)

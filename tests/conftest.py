@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.tiny import write_tiny
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    stdout: str
+    stderr: str
+
+
+def regnas(*arguments: object, cwd: Path | None = None) -> Outcome:
+    """The real command in a process of its own."""
+    command = [sys.executable, "-m", "regnas", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False, timeout=240)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory) -> Path:
+    """A whole run on tiny data, with two worker processes; tests must not change it."""
+    folder = tmp_path_factory.mktemp("finished")
+    config = write_tiny(folder, workers=2)
+    outcome = regnas("run", config, "--out", folder / "run")
+    assert outcome.code == 0, outcome.stderr
+    (folder / "stdout.txt").write_text(outcome.stdout)
+    (folder / "stderr.txt").write_text(outcome.stderr)
+    return folder / "run"

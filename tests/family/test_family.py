@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+import regnas
+from regnas.errors import ArtifactError, ConfigurationError
+from regnas.flips import flip_table, load_predictions
+from regnas.runtime.files import digest_of
+from regnas.space import contains
+
+
+@pytest.fixture
+def family_folder(finished_run, tmp_path):
+    """A copy that a test may damage."""
+    shutil.copytree(finished_run / "family", tmp_path / "family")
+    return tmp_path / "family"
+
+
+def change_manifest(folder, change):
+    """Change the manifest and sign it anew, as somebody would who means harm."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    manifest["digest"] = digest_of({key: value for key, value in manifest.items() if key != "digest"})
+    path.write_text(json.dumps(manifest))
+
+
+def test_members_are_plain_networks_that_predict_what_the_run_recorded(finished_run):
+    family = regnas.load_family(finished_run / "family")
+    images = np.load(finished_run.parent / "data.npz")["test_images"]
+    batch = family.preprocess(torch.from_numpy(images)[:, None])
+    for name in ("small", "medium", "large"):
+        network = family[name]
+        assert isinstance(network, nn.Module)
+        assert not network.training
+        recorded = load_predictions(finished_run / "predictions" / f"{name}.npz")
+        with torch.no_grad():
+            np.testing.assert_allclose(network(batch).numpy(), recorded.logits, rtol=1e-4, atol=1e-4)
+
+
+def test_the_family_knows_its_members_from_small_to_large(finished_run):
+    family = regnas.load_family(finished_run / "family")
+    assert list(family) == ["small", "medium", "large"]
+    assert [member.name for member in family.members] == list(family)
+    macs = [member.macs for member in family.members]
+    assert macs == sorted(macs)
+    assert family.classes == ("stripe", "<b>dot</b>", "ring")
+    for member, network in zip(family.members, family.values(), strict=True):
+        assert member.parameters == sum(parameter.numel() for parameter in network.parameters())
+
+
+def test_the_flip_table_and_top1_are_those_of_the_recorded_predictions(finished_run):
+    family = regnas.load_family(finished_run / "family")
+    predictions = [load_predictions(finished_run / "predictions" / f"{name}.npz") for name in family]
+    expected = flip_table(predictions)
+    assert family.flip_table.models == ("small", "medium", "large")
+    np.testing.assert_array_equal(family.flip_table.nfr, expected.nfr)
+    assert [member.top1 for member in family.members] == [each.accuracy for each in predictions]
+
+
+def test_smaller_members_are_leading_slices_of_larger_ones_in_the_files(finished_run):
+    family = regnas.load_family(finished_run / "family")
+    members = family.members
+    for small, large in [(0, 1), (1, 2), (0, 2)]:
+        assert contains(members[large].architecture, members[small].architecture)
+        wide = load_file(finished_run / "family" / members[large].file)
+        for name, tensor in load_file(finished_run / "family" / members[small].file).items():
+            if "running" in name or "num_batches" in name:
+                continue
+            assert torch.equal(wide[name][tuple(slice(size) for size in tensor.shape)], tensor)
+
+
+def test_loading_needs_neither_supernet_nor_training_nor_search(finished_run):
+    """Built from the files alone: none of that code is imported."""
+    program = (
+        "import sys, regnas; family = regnas.load_family(sys.argv[1]); family['small'];"
+        "print([name for name in sys.modules if name.startswith(('regnas.training', 'regnas.search', 'optuna'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, finished_run / "family"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "small.safetensors", "medium.safetensors", "large.safetensors"])
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.999])
+def test_one_flipped_bit_anywhere_is_found(family_folder, name, place):
+    path = family_folder / name
+    content = bytearray(path.read_bytes())
+    content[int(place * len(content))] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ArtifactError, match=name):
+        regnas.load_family(family_folder)
+
+
+def test_a_missing_file_is_named(family_folder):
+    (family_folder / "medium.safetensors").unlink()
+    with pytest.raises(ArtifactError, match=r"medium\.safetensors is missing"):
+        regnas.load_family(family_folder)
+
+
+def test_a_folder_without_manifest_is_no_family(tmp_path):
+    with pytest.raises(ArtifactError, match=r"manifest\.json is missing"):
+        regnas.load_family(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["../outside.safetensors", "/etc/passwd", "sub/x.safetensors"])
+def test_a_manifest_cannot_reach_outside_its_folder(family_folder, file):
+    change_manifest(family_folder, lambda manifest: manifest["members"][0].update(file=file))
+    with pytest.raises(ArtifactError, match="names a file outside its folder"):
+        regnas.load_family(family_folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda manifest: manifest.pop("classes"), "lacks classes"),
+        (lambda manifest: manifest["members"][0].pop("macs"), "lacks macs"),
+        (lambda manifest: manifest.update(format=99), "has format 99, this version of regnas reads 1"),
+        (lambda manifest: manifest["members"].__setitem__(0, 5), "a member is not a table"),
+    ],
+)
+def test_a_foreign_manifest_is_refused_with_what_it_lacks(family_folder, change, problem):
+    change_manifest(family_folder, change)
+    with pytest.raises(ArtifactError, match=problem):
+        regnas.load_family(family_folder)
+
+
+def test_weights_of_another_architecture_are_refused_with_what_differs(family_folder):
+    def swap(manifest):
+        small, large = manifest["members"][0], manifest["members"][2]
+        small["file"], small["sha256"] = large["file"], large["sha256"]
+
+    change_manifest(family_folder, swap)
+    with pytest.raises(ArtifactError, match="belongs to another network: "):
+        regnas.load_family(family_folder)["small"]
+
+
+def test_an_unknown_member_is_answered_with_the_nearest(finished_run):
+    family = regnas.load_family(finished_run / "family")
+    with pytest.raises(ConfigurationError, match='no member "larg"; did you mean "large"'):
+        family["larg"]

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
+from regnas.runtime import files
+from regnas.runtime.lock import exclusive
+
+# Writes ever larger files over the same name until it is killed.
+WRITER = """
+import sys
+from pathlib import Path
+from regnas.runtime.files import write_bytes
+path = Path(sys.argv[1])
+for number in range(10**6):
+    write_bytes(path, bytes([number % 256]) * 4_000_000)
+    if number == 0:
+        print("started", flush=True)
+"""
+
+# Writes with a limit on the size of files, as on a disk that is full.
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+import torch
+from regnas.runtime.tensors import save_tensors
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try:
+    save_tensors(Path(sys.argv[1]), {"x": torch.zeros(100_000)})
+except Exception as error:
+    print(type(error).__name__, error.exit_code)
+"""
+
+
+def test_killed_in_the_middle_of_writing_the_file_is_whole(tmp_path):
+    path = tmp_path / "file"
+    for attempt in range(5):
+        process = subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE)
+        process.stdout.readline()
+        time.sleep(0.01 + 0.013 * attempt)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        content = path.read_bytes()
+        assert len(content) == 4_000_000
+        assert len(set(content)) == 1
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path):
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(b"old")
+    done = subprocess.run([sys.executable, "-c", LIMITED, path], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "EnvironmentProblem 5"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["weights.safetensors"]
+    assert path.read_bytes() == b"old"
+
+
+def test_a_path_that_cannot_be_written_is_named_with_a_remedy(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentProblem, match="cannot write .*file/inside: .*; see that the folder exists"):
+        files.write_text(tmp_path / "file" / "inside", "text")
+
+
+def test_one_changed_byte_is_found(tmp_path):
+    path = tmp_path / "file"
+    files.write_bytes(path, b"content")
+    recorded = files.sha256_of(path)
+    files.check_sha256(path, recorded)
+    files.write_bytes(path, b"confent")
+    with pytest.raises(ArtifactError, match="file is damaged: its sha256"):
+        files.check_sha256(path, recorded)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"{'a': 1}"])
+def test_what_is_not_json_is_refused_by_name(tmp_path, content):
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(ArtifactError, match=r"x\.json is damaged: it is not JSON"):
+        files.read_json(tmp_path / "x.json")
+
+
+def test_a_digest_does_not_depend_on_the_order_of_keys_but_on_every_value():
+    assert files.digest_of({"a": 1, "b": [2]}) == files.digest_of({"b": [2], "a": 1})
+    assert files.digest_of({"a": 1, "b": [2]}) != files.digest_of({"a": 1, "b": [3]})
+
+
+def test_a_folder_is_held_by_one_process_which_is_named(tmp_path):
+    holder = (
+        "import sys; from pathlib import Path; from regnas.runtime.lock import exclusive\n"
+        "with exclusive(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", holder, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    process.stdout.readline()
+    with pytest.raises(ConfigurationError, match=f"is in use by process {process.pid} on"), exclusive(tmp_path):
+        pass
+    process.kill()
+    process.communicate()
+    with exclusive(tmp_path):  # let go of by the system, although the process was killed
+        pass

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from regnas.errors import DataError, EnvironmentProblem
+from regnas.runtime.workers import run_in_order
+
+JOBS = {"c": ("a", "b"), "a": (), "b": ("a",), "d": ()}
+
+
+class Note:
+    """Writes the job and the process that ran it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, job: str) -> None:
+        (self.folder / job).write_text(str(os.getpid()))
+
+
+def fail(job: str) -> None:
+    raise DataError(f"{job} is bad")
+
+
+def die(job: str) -> None:
+    os._exit(9)
+
+
+def slow(job: str) -> None:
+    time.sleep(0.3)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_job_runs_once_after_what_it_depends_on(tmp_path, workers):
+    done = list(run_in_order(JOBS, Note(tmp_path), workers))
+    assert sorted(done) == ["a", "b", "c", "d"]
+    assert done.index("a") < done.index("b") < done.index("c")
+    processes = {(tmp_path / job).read_text() for job in done}
+    assert (str(os.getpid()) in processes) == (workers == 1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_error_of_a_job_comes_back_as_it_was(workers):
+    with pytest.raises(DataError, match="a is bad") as error:
+        list(run_in_order({"a": ()}, fail, workers))
+    assert error.value.exit_code == 3
+
+
+def test_a_worker_that_dies_is_reported_and_not_waited_for():
+    with pytest.raises(EnvironmentProblem, match="a worker process died"):
+        list(run_in_order({"a": (), "b": ()}, die, 2))

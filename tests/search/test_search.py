@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import signal
+from functools import partial
+
+import optuna
+import pytest
+import torch
+
+from regnas.data import Arrays
+from regnas.errors import ArtifactError, BudgetInfeasible, Interrupted
+from regnas.flips import negative_flip_rate
+from regnas.runtime import signals
+from regnas.search import REWARDS, Evaluator, Evolution, FamilySearch, Measures, Study, Trial, best, search, sqlite_storage
+from regnas.space import Budget, contains
+from supernets.elastic_resnet import ElasticResNet
+from tests.tiny import write_arrays
+
+BUDGETS = {"small": Budget(76_000, 84_000), "medium": Budget(114_000, 126_000), "large": Budget(190_000, 210_000)}
+
+
+@pytest.fixture(scope="module")
+def splits(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "data.npz"
+    write_arrays(path)
+    return Arrays(str(path), search_fraction=0.3).load()
+
+
+@pytest.fixture(scope="module")
+def evaluator(splits):
+    torch.manual_seed(0)
+    plugin = ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width=4)
+    return Evaluator(plugin.supernet(splits.input_shape, 3), splits, 64, torch.device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def space(splits):
+    return ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width=4).space(splits.input_shape, 3)
+
+
+@pytest.fixture(autouse=True)
+def no_signal_left():
+    yield
+    signals._received.clear()
+
+
+def family_search(folder, space, evaluator, candidates=7):
+    open_study = partial(_study, sqlite_storage(folder / "study.db"), space)
+    return FamilySearch(space, BUDGETS, Evolution(population=3), candidates, evaluator, open_study, (0,))
+
+
+def _study(storage, space, name):
+    return Study(storage, name, space)
+
+
+def test_a_family_is_a_chain_of_containment_inside_its_budgets(tmp_path, space, evaluator):
+    members = family_search(tmp_path, space, evaluator).contained(REWARDS["R2"]())
+    assert list(members) == ["small", "medium", "large"]
+    for name, architecture in members.items():
+        assert space.cost(architecture).macs in BUDGETS[name]
+    assert contains(members["medium"], members["small"])
+    assert contains(members["large"], members["medium"])
+
+
+def test_every_candidate_is_on_record_with_what_it_was_worth(tmp_path, space, evaluator):
+    runner = family_search(tmp_path, space, evaluator)
+    members = runner.contained(REWARDS["R2"](l1=1.0, l2=3.0))
+    trials = runner.open_study("family/large").trials()
+    assert len(trials) == 7  # as many as were asked for
+    assert len({trial.architecture for trial in trials}) == 7
+    for trial in trials:
+        predictions = evaluator.predict(trial.architecture)
+        flips = {name: negative_flip_rate(evaluator.predict(members[name]), predictions) for name in ("small", "medium")}
+        assert trial.measures.nfr == pytest.approx(flips)
+        assert trial.reward == pytest.approx(predictions.accuracy - 3 * sum(flips.values()) / 2)
+        assert trial.macs == space.cost(trial.architecture).macs
+        assert contains(trial.architecture, members["medium"])
+    assert best(trials).architecture == members["large"]
+
+
+def test_optuna_reads_the_record_on_its_own(tmp_path, space, evaluator):
+    family_search(tmp_path, space, evaluator).contained(REWARDS["R2"]())
+    storage = sqlite_storage(tmp_path / "study.db")
+    names = {summary.study_name for summary in optuna.get_all_study_summaries(storage)}
+    assert names == {"family/small", "family/medium", "family/large"}
+    study = optuna.load_study(study_name="family/large", storage=storage)
+    assert study.best_value == max(trial.value for trial in study.trials)
+    assert study.best_trial.params["stage1.block1.width"] in (4, 6, 8)
+
+
+@pytest.mark.parametrize("stop_after", [1, 4, 6])
+def test_a_search_interrupted_anywhere_goes_on_with_the_same_candidates(tmp_path, space, evaluator, stop_after):
+    def run(name, study):
+        key = (0, "test", "medium")
+        return search(space, BUDGETS["medium"], Evolution(population=3), REWARDS["R0"](), {}, evaluator, study, 8, key)
+
+    unbroken = run("unbroken", Study(sqlite_storage(tmp_path / "a.db"), "unbroken", space))
+
+    class Stopping(Study):
+        recorded = 0
+
+        def record(self, trial):
+            super().record(trial)
+            self.recorded += 1
+            if self.recorded == stop_after:
+                signals.ask_to_stop(signal.SIGINT)
+
+    storage = sqlite_storage(tmp_path / "b.db")
+    with pytest.raises(Interrupted):
+        run("broken", Stopping(storage, "broken", space))
+    signals._received.clear()
+    resumed = run("broken", Study(storage, "broken", space))
+    assert [trial.architecture for trial in resumed] == [trial.architecture for trial in unbroken]
+    assert len(resumed) == 8
+
+
+def test_accuracy_alone_needs_no_containment_and_keeps_the_smallest(tmp_path, space, evaluator):
+    runner = family_search(tmp_path, space, evaluator)
+    family = runner.contained(REWARDS["R2"]())
+    other = runner.accuracy_only(family["small"])
+    assert other["small"] == family["small"]
+    for name in ("medium", "large"):
+        trials = runner.open_study(f"accuracy_only/{name}").trials()
+        assert max(trial.measures.top1 for trial in trials) == evaluator.predict(other[name]).accuracy
+
+
+def test_a_budget_that_no_network_above_the_floor_meets_is_refused_with_the_range(tmp_path, space, evaluator):
+    study = Study(sqlite_storage(tmp_path / "study.db"), "x", space)
+    floor = space.largest
+    with pytest.raises(BudgetInfeasible, match="search for medium: no architecture takes 114 k to 126 k MACs"):
+        search(
+            space.above(floor), BUDGETS["medium"], Evolution(), REWARDS["R0"](), {}, evaluator, study, 5, (0, "medium")
+        )
+    assert study.trials() == []
+
+
+def test_equal_rewards_are_decided_by_cost_and_then_by_id(space):
+    def trial(architecture, macs, reward):
+        return Trial(architecture, macs, Measures(0.5, {}), reward)
+
+    small, large = space.smallest, space.largest
+    assert best([trial(large, 10, 0.5), trial(small, 9, 0.5)]).architecture == small
+    assert best([trial(large, 9, 0.6), trial(small, 9, 0.5)]).architecture == large
+    tied = [trial(large, 9, 0.5), trial(small, 9, 0.5)]
+    assert best(tied) == best(tied[::-1])
+
+
+def test_an_architecture_is_evaluated_once(splits, space):
+    class Counting:
+        extracted = 0
+
+        def __init__(self, supernet):
+            self.supernet = supernet
+
+        def extract(self, architecture):
+            self.extracted += 1
+            return self.supernet.extract(architecture)
+
+    plugin = ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width=4)
+    counting = Counting(plugin.supernet(splits.input_shape, 3))
+    evaluator = Evaluator(counting, splits, 64, torch.device("cpu"))
+    first = evaluator.predict(space.smallest)
+    assert evaluator.predict(space.smallest) is first
+    assert counting.extracted == 1
+
+
+def test_a_record_that_regnas_did_not_write_is_refused(tmp_path, space):
+    storage = sqlite_storage(tmp_path / "study.db")
+    optuna.create_study(storage=storage, study_name="x").add_trial(optuna.create_trial(value=1.0))
+    with pytest.raises(ArtifactError, match="trial 0 of the study was not written by regnas"):
+        Study(storage, "x", space).trials()
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path, space):
+    (tmp_path / "study.db").write_bytes(b"nonsense" * 100)
+    with pytest.raises(ArtifactError, match="cannot be opened"):
+        Study(sqlite_storage(tmp_path / "study.db"), "x", space)

@@ -1,0 +1,80 @@
+"""A run that takes seconds: three classes of 8 x 8 images, noisy enough that networks disagree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+CONFIG = """\
+seed = 3
+
+[data]
+name = "arrays"
+path = "{data}"
+search_fraction = 0.3
+
+[supernet]
+name = "elastic_resnet"
+widths = [[4, 6, 8], [8, 12, 16]]
+depths = [1, 2]
+stem_width = 4
+
+[budgets]
+small = "80k +- 5 %"
+medium = "120k +- 5 %"
+large = "200k +- 5 %"
+
+[training]
+epochs = 3
+batch_size = 32
+learning_rate = 0.1
+
+[sandwich.congruence]
+reference = "mean"
+weight = 0.25
+loss = {{ name = "logit_difference_inhibition" }}
+
+[search]
+candidates = 8
+calibration_images = 64
+reward = {{ name = "R2" }}
+algorithm = {{ name = "evolution", population = 3 }}
+
+[baselines.independent]
+[baselines.focal_distillation]
+[baselines.elodi]
+members = 2
+[baselines.accuracy_only]
+
+[machine]
+device = "cpu"
+threads = 1
+workers = {workers}
+"""
+
+
+def write_arrays(path: Path, samples: int = 300) -> None:
+    random = np.random.default_rng(0)
+    targets = np.arange(samples) % 3
+    patterns = random.integers(0, 200, (3, 8, 8))
+    noise = random.normal(0, 70, (samples, 8, 8))
+    images = np.clip(patterns[targets] + noise, 0, 255).astype(np.uint8)
+    half = samples // 3 * 2
+    np.savez(
+        path,
+        train_images=images[:half],
+        train_targets=targets[:half],
+        test_images=images[half:],
+        test_targets=targets[half:],
+        classes=np.array(["stripe", "<b>dot</b>", "ring"]),
+    )
+
+
+def write_tiny(folder: Path, workers: int = 1, extra: str = "") -> Path:
+    """A configuration with its data beside it."""
+    data = folder / "data.npz"
+    write_arrays(data)
+    path = folder / "tiny.toml"
+    path.write_text(CONFIG.format(data=data, workers=workers) + extra)
+    return path
