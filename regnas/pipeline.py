@@ -25,7 +25,16 @@ from regnas.report import Method, ReportContents, SearchHistory, write_report
 from regnas.run_folder import RunFolder, check_space
 from regnas.runtime.machine import choose_device
 from regnas.runtime.randomness import Key, key_to_int
-from regnas.search import Evaluator, FamilySearch, Study, logits_of, predictions_from, prepared, sqlite_storage, study_names
+from regnas.search import (
+    Evaluator,
+    FamilySearch,
+    Study,
+    logits_of,
+    predictions_from,
+    prepared,
+    sqlite_storage,
+    study_names,
+)
 from regnas.space import Architecture, BudgetSampler, SearchSpace, format_macs
 from regnas.training import SupernetObjective, Trainer
 

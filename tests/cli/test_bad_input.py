@@ -38,7 +38,7 @@ def tree(folder):
 def test_misspelt_and_wrong_typed_keys_are_reported_all_at_once_with_the_nearest(command, tmp_path):
     text = CONFIG.format(data="data.npz", workers=1)
     text = text.replace("epochs = 3", 'epocs = 3\nmomentum = "high"').replace("candidates = 8", "candidates = 8.5")
-    text = text.replace('name = "evolution"', 'name = "evolutoin"').replace("widths = [[4, 6, 8]", 'widths = [[4, "6", 8]')
+    text = text.replace('name = "evolution"', 'name = "evolutoin"').replace("[[4, 6, 8]", '[[4, "6", 8]')
     (tmp_path / "bad.toml").write_text(text)
     code, lines = command("run", tmp_path / "bad.toml", "--out", tmp_path / "run")
     assert code == 2
@@ -67,7 +67,7 @@ def test_misspelt_and_wrong_typed_keys_are_reported_all_at_once_with_the_nearest
         (('name = "arrays"', 'name = "array"'), 'data: unknown data set "array"; did you mean "arrays"?'),
         (("[baselines.elodi]", "[baselines.elodo]"), 'unknown baseline "elodo"; did you mean "elodi"?'),
         (("members = 2", "memberz = 2"), 'baselines.elodi.memberz is not a known key; did you mean "members"?'),
-        (('device = "cpu"', 'device = "gpu"'), "machine.device = \"gpu\": input should be 'auto', 'cpu', 'cuda' or 'mps'"),
+        (('device = "cpu"', 'device = "gpu"'), "machine.device = \"gpu\": input should be 'auto', 'cpu',"),
     ],
 )
 def test_bad_values_exit_with_2_before_anything_is_written(command, config, tmp_path, change, problem):
@@ -86,7 +86,8 @@ def test_a_budget_out_of_reach_is_refused_before_training_with_the_range(command
     code, lines = command("run", config, "--out", tmp_path / "run")
     assert code == 4
     assert len(lines) == 1
-    assert "budgets.large: no architecture takes 190 M to 210 M MACs; the attainable range is 18.5 k to 389 k" in lines[0]
+    assert "budgets.large: no architecture takes 190 M to 210 M MACs; " in lines[0]
+    assert "the attainable range is 18.5 k to 389 k MACs" in lines[0]
     assert not (tmp_path / "run" / "supernet").exists()
 
 
@@ -243,7 +244,8 @@ def test_a_bug_is_called_a_bug_in_one_line_and_shown_with_debug(command, monkeyp
         raise RuntimeError("first line\nsecond line")
 
     monkeypatch.setattr(cli, "app", broken)
-    assert command("run", "digits") == (1, ["regnas: a bug in regnas: RuntimeError: first line; run again with --debug"])
+    code, lines = command("run", "digits")
+    assert (code, lines) == (1, ["regnas: a bug in regnas: RuntimeError: first line; run again with --debug"])
     with pytest.raises(RuntimeError):
         exit_code(["run", "digits"], debug=True)
 

@@ -70,8 +70,10 @@ def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(fin
     assert candidates(run) == candidates(finished_run)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("moment", ["in the supernet's training", "in the baselines"])
+@pytest.mark.parametrize(
+    ("number", "code", "moment"),
+    [(signal.SIGINT, 130, "in the supernet's training"), (signal.SIGTERM, 143, "in the baselines")],
+)
 def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(finished_run, tmp_path, number, code, moment):
     config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
     process = start(config, run)
@@ -81,5 +83,5 @@ def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(finished_run, t
     assert process.returncode == code
     assert f"continue with: regnas report {run}" in stderr
     assert f"interrupted by {signal.Signals(number).name}" in stderr
-    assert regnas("report", run).code == 0
+    assert regnas("export", run).code == 0
     assert family(run) == family(finished_run)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import optuna
@@ -126,10 +129,6 @@ def same_files(one, other):
 
 def test_the_wheel_installs_and_runs_elsewhere(tmp_path):
     """Built from the tree; it holds the presets and templates, and they are found where there is no tree."""
-    import subprocess
-    import sys
-    from pathlib import Path
-
     root = Path(__file__).parents[2]
     build = [sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, root]
     subprocess.run(build, capture_output=True, check=True, timeout=240)
@@ -143,8 +142,7 @@ def test_the_wheel_installs_and_runs_elsewhere(tmp_path):
         "import regnas, supernets; assert regnas.__file__.startswith(sys.argv[1])\n"
         "sys.exit(exit_code(['validate', 'digits']))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "site")], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
+    command = [sys.executable, "-c", program, str(tmp_path / "site")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     assert "digits is valid" in done.stdout

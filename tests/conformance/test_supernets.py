@@ -113,7 +113,7 @@ def uncovered(large, small):
 
 def test_random_pairs_at_two_budgets_rarely_satisfy_containment(space):
     random = Random(3)
-    low, high = space.macs_range
+    _, high = space.macs_range
     small_budget, large_budget = (Budget(int(centre * 0.98), int(centre * 1.02)) for centre in (high / 8, high / 4))
     small, large = BudgetSampler(space, small_budget), BudgetSampler(space, large_budget)
     pairs = [(large.sample(random), small.sample(random)) for _ in range(500)]

@@ -9,7 +9,13 @@ MEASURES = Measures(top1=0.8, nfr={"small": 0.02, "medium": 0.04})
 
 @pytest.mark.parametrize(
     ("name", "settings", "value"),
-    [("R0", {}, 0.8), ("R1", {}, -0.03), ("R2", {}, 0.77), ("R2", {"l1": 2.0, "l2": 10.0}, 1.3), ("R2", {"l2": 0.0}, 0.8)],
+    [
+        ("R0", {}, 0.8),
+        ("R1", {}, -0.03),
+        ("R2", {}, 0.77),
+        ("R2", {"l1": 2.0, "l2": 10.0}, 1.3),
+        ("R2", {"l2": 0.0}, 0.8),
+    ],
 )
 def test_rewards_by_hand(name, settings, value):
     assert REWARDS[name](**settings)(MEASURES) == pytest.approx(value)

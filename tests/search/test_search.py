@@ -11,7 +11,18 @@ from regnas.data import Arrays
 from regnas.errors import ArtifactError, BudgetInfeasible, Interrupted
 from regnas.flips import negative_flip_rate
 from regnas.runtime import signals
-from regnas.search import REWARDS, Evaluator, Evolution, FamilySearch, Measures, Study, Trial, best, search, sqlite_storage
+from regnas.search import (
+    REWARDS,
+    Evaluator,
+    Evolution,
+    FamilySearch,
+    Measures,
+    Study,
+    Trial,
+    best,
+    search,
+    sqlite_storage,
+)
 from regnas.space import Budget, contains
 from supernets.elastic_resnet import ElasticResNet
 from tests.tiny import write_arrays
@@ -70,7 +81,8 @@ def test_every_candidate_is_on_record_with_what_it_was_worth(tmp_path, space, ev
     assert len({trial.architecture for trial in trials}) == 7
     for trial in trials:
         predictions = evaluator.predict(trial.architecture)
-        flips = {name: negative_flip_rate(evaluator.predict(members[name]), predictions) for name in ("small", "medium")}
+        references = {name: evaluator.predict(members[name]) for name in ("small", "medium")}
+        flips = {name: negative_flip_rate(reference, predictions) for name, reference in references.items()}
         assert trial.measures.nfr == pytest.approx(flips)
         assert trial.reward == pytest.approx(predictions.accuracy - 3 * sum(flips.values()) / 2)
         assert trial.macs == space.cost(trial.architecture).macs

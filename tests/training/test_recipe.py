@@ -28,7 +28,14 @@ def test_one_cycle_rises_for_three_tenths_and_falls_for_the_rest():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"epochs": 0}, {"batch_size": 1}, {"learning_rate": 0.0}, {"clip_norm": 0.0}, {"ema_decay": 1.0}, {"momentum": 1.0}],
+    [
+        {"epochs": 0},
+        {"batch_size": 1},
+        {"learning_rate": 0.0},
+        {"clip_norm": 0.0},
+        {"ema_decay": 1.0},
+        {"momentum": 1.0},
+    ],
 )
 def test_impossible_recipes_are_refused(settings):
     with pytest.raises(ValueError, match="must be"):
