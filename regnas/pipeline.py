@@ -7,7 +7,7 @@ own is the job up to that stage, and resuming is running again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import nn
 
-from regnas.baselines import Bench, Inherited, Source, Training
+from regnas.baselines import Bench, Source, Training
 from regnas.config import LoadedConfig, describe
 from regnas.data import Splits
 from regnas.family import MANIFEST, Family, Member, load_family, write_manifest, write_member
@@ -24,6 +24,7 @@ from regnas.losses import CrossEntropy
 from regnas.report import Method, ReportContents, SearchHistory, write_report
 from regnas.run_folder import RunFolder, check_space
 from regnas.runtime.machine import choose_device
+from regnas.runtime.progress import track
 from regnas.runtime.randomness import Key, key_to_int
 from regnas.search import (
     Evaluator,
@@ -199,29 +200,24 @@ def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str,
         folder=job.folder.trainings,
         seed=values.seed,
     )
-    trainings = [source for plan in plans.values() for source in plan.values() if isinstance(source, Training)]
-    bench.train_all(trainings, values.machine.workers)
-    methods = []
-    for name, plan in plans.items():
-        networks = {
-            member: search.evaluator.network(source.architecture)
-            if isinstance(source, Inherited)
-            else bench.train(source, description="")
-            for member, source in plan.items()
-        }
-        own = [source for source in plan.values() if isinstance(source, Training)]
-        methods.append(
-            _method(
-                job,
-                name,
-                values.baselines[name].title,
-                (type(values.baselines[name]).__doc__ or "").splitlines()[0],
-                {member: source.architecture for member, source in plan.items()},
-                {member: predict_report(job, f"{name}-{member}", network) for member, network in networks.items()},
-                bench.training_macs(own, job.space) if own else _supernet_training_macs(job),
-            )
+    bench.train_all(_trainings(plans.values()), values.machine.workers)
+    entries = [(name, member, source) for name, plan in plans.items() for member, source in plan.items()]
+    predictions: dict[str, dict[str, Predictions]] = {name: {} for name in plans}
+    for name, member, source in track(entries, "predict baselines", len(entries)):
+        network = bench.train(source) if isinstance(source, Training) else search.evaluator.network(source.architecture)
+        predictions[name][member] = predict_report(job, f"{name}-{member}", network)
+    return [
+        _method(
+            job,
+            name,
+            values.baselines[name].title,
+            (type(values.baselines[name]).__doc__ or "").splitlines()[0],
+            {member: source.architecture for member, source in plan.items()},
+            predictions[name],
+            bench.training_macs(own, job.space) if (own := _trainings([plan])) else _supernet_training_macs(job),
         )
-    return methods
+        for name, plan in plans.items()
+    ]
 
 
 def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, Any]:
@@ -247,6 +243,10 @@ def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, A
         facts=_facts(job),
     )
     return write_report(contents, job.folder.report)
+
+
+def _trainings(plans: Iterable[Mapping[str, Source]]) -> list[Training]:
+    return [source for plan in plans for source in plan.values() if isinstance(source, Training)]
 
 
 def _supernet_key(job: Job) -> tuple[Key, ...]:

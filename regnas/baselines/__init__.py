@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from regnas.baselines.accuracy_only import AccuracyOnly
 from regnas.baselines.bench import Bench
@@ -17,7 +17,8 @@ from regnas.space import Architecture
 
 
 class Baseline(Protocol):
-    title: ClassVar[str]
+    @property
+    def title(self) -> str: ...
 
     def plan(self, family: Mapping[str, Architecture], search: FamilySearch) -> Mapping[str, Source]:
         """For each member of the family, the network that stands in its place."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from regnas.baselines.sources import Training
 from regnas.losses import LogitDifferenceInhibition
@@ -21,11 +20,13 @@ class Elodi:
     top_k: int = 10
     power: float = 2.0
 
-    title: ClassVar[str] = "ELODI"
-
     def __post_init__(self) -> None:
         if self.members < 1 or not 0 <= self.alpha <= 1:
             raise ValueError("members must be at least 1 and alpha between 0 and 1")
+
+    @property
+    def title(self) -> str:
+        return f"ELODI (m = {self.members})"
 
     def plan(self, family: Mapping[str, Architecture], search: FamilySearch) -> dict[str, Training]:
         loss = LogitDifferenceInhibition(self.power, self.top_k)

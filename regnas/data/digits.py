@@ -13,6 +13,7 @@ from torch import Tensor
 
 from regnas.data.corruptions import Corruption, Image, blur, contrast, gaussian_noise, occlusion, shift
 from regnas.data.splits import Preprocessing, Split, Splits, hold_out
+from regnas.runtime.progress import track
 from regnas.runtime.randomness import generator, key_to_int
 
 SIDE = 16
@@ -69,7 +70,8 @@ class Digits:
         self, name: str, images: Image, targets: NDArray[np.int64], chosen: NDArray[np.int64], variants: int
     ) -> Split:
         pairs = [(int(original), variant) for original in chosen for variant in range(variants)]
-        corrupted = np.stack([self.corrupted(images[original], original, variant) for original, variant in pairs])
+        tracked = track(pairs, f"corrupt digits for {name}", len(pairs))
+        corrupted = np.stack([self.corrupted(images[original], original, variant) for original, variant in tracked])
         groups = np.repeat(chosen, variants)
         return Split(
             name=name,

@@ -2,7 +2,7 @@
 
 from regnas.space.architecture import Architecture, Block, contains
 from regnas.space.budget import Budget, format_macs
-from regnas.space.sampler import BudgetSampler
+from regnas.space.sampler import BudgetSampler, EvenSampler
 from regnas.space.space import Cost, Rules, SearchSpace, Stage, State
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Budget",
     "BudgetSampler",
     "Cost",
+    "EvenSampler",
     "Rules",
     "SearchSpace",
     "Stage",

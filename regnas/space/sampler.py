@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -37,66 +38,67 @@ class _Node:
     ways: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # [bins], by what the rest costs
 
 
-class BudgetSampler:
-    """All architectures of ``space`` inside ``budget``, to draw from and to count."""
+class CostCounts:
+    """How many ways there are to complete a network from every place, by what they cost, up to ``max_macs``.
 
-    def __init__(self, space: SearchSpace, budget: Budget) -> None:
+    One table serves every budget below ``max_macs``.
+    """
+
+    def __init__(self, space: SearchSpace, max_macs: int) -> None:
         self.space = space
-        self.budget = budget
         start_state, start_cost = space.rules.start()
         nodes = _reachable(space, start_state)
         self._root = nodes[0]
+        self._stem_macs = start_cost.macs
         costs = [edge[2] for node in nodes for edge in node.edges]
         costs += [node.finish_macs for node in nodes if node.finish_macs is not None]
-        # All that is left for the blocks and the head once the stem is paid for.
-        self._low = budget.min_macs - start_cost.macs
-        self._high = budget.max_macs - start_cost.macs
         exact_unit = math.gcd(*costs) or 1
-        self._unit = max(exact_unit, math.ceil(max(self._high, 1) / MOST_BINS))
+        most = max(max_macs - start_cost.macs, 0)  # all that is left for the blocks and the head
+        self._unit = max(exact_unit, math.ceil(most / MOST_BINS))
         self._exact = self._unit == exact_unit
         self._slack = 0 if self._exact else len(space.stages) + sum(stage.max_depth for stage in space.stages) + 1
-        self._count_ways(nodes)
+        self._count_ways(nodes, bins=most // self._unit + 1)
 
-    @property
-    def count(self) -> float:
-        """How many architectures there are (an upper bound where costs had to be rounded)."""
-        low, high = self._window(0)
-        return _between(self._root.ways, low, high)
+    def count(self, budget: Budget) -> float:
+        """How many architectures are inside (an upper bound where costs had to be rounded)."""
+        return _between(self._root.ways, *self._window(budget))
 
-    def sample(self, random: Random) -> Architecture:
-        self.require_any("the budget")
+    def sample(self, budget: Budget, random: Random) -> Architecture:
+        self.require_any(budget, "the budget")
         for _ in range(MOST_REDRAWS):
-            architecture = self._walk(random)
-            if self._exact or self.space.cost(architecture).macs in self.budget:
+            architecture = self._walk(budget, random)
+            if self._exact or self.space.cost(architecture).macs in budget:
                 return architecture
-        raise BudgetInfeasible(self._explanation("the budget"))
+        raise BudgetInfeasible(self._explanation(budget, "the budget"))
 
-    def require_any(self, name: str) -> None:
+    def require_any(self, budget: Budget, name: str) -> None:
         """Refuse an empty window, with the attainable range."""
-        if self.count <= 0:
-            raise BudgetInfeasible(self._explanation(name))
+        if self.count(budget) <= 0:
+            raise BudgetInfeasible(self._explanation(budget, name))
 
-    def _walk(self, random: Random) -> Architecture:
+    def _walk(self, budget: Budget, random: Random) -> Architecture:
         stages: list[list[Block]] = [[] for _ in self.space.stages]
-        node, spent = self._root, 0
+        node = self._root
+        low, high = self._window(budget)
         while node.edges:
-            weights = []
-            for _, after, cost in node.edges:
-                low, high = self._window(spent + cost // self._unit)
-                weights.append(_between(after.ways, low, high))
-            block, after, cost = random.choices(node.edges, weights)[0]
+            taken = [cost // self._unit for _, _, cost in node.edges]
+            weights = [
+                _between(after.ways, low - bins, high - bins)
+                for (_, after, _), bins in zip(node.edges, taken, strict=True)
+            ]
+            (index,) = random.choices(range(len(taken)), weights)
+            block, after, _ = node.edges[index]
             if block is not None:
                 stages[node.stage].append(block)
-            node, spent = after, spent + cost // self._unit
+            node, low, high = after, low - taken[index], high - taken[index]
         return Architecture(self.space.name, tuple(tuple(blocks) for blocks in stages))
 
-    def _window(self, spent: int) -> tuple[int, int]:
-        """The bins, first and last, that the rest of the network may take after ``spent`` of them."""
-        low = -(-self._low // self._unit) - self._slack
-        return low - spent, self._high // self._unit - spent
+    def _window(self, budget: Budget) -> tuple[int, int]:
+        """The bins, first and last, that blocks and head may take together."""
+        low = -((self._stem_macs - budget.min_macs) // self._unit) - self._slack
+        return low, (budget.max_macs - self._stem_macs) // self._unit
 
-    def _count_ways(self, nodes: list[_Node]) -> None:
-        bins = max(self._high // self._unit, 0) + 1
+    def _count_ways(self, nodes: list[_Node], bins: int) -> None:
         for node in reversed(nodes):
             ways = np.zeros(bins)
             if node.finish_macs is not None:
@@ -107,12 +109,49 @@ class BudgetSampler:
                     ways[shift:] += after.ways[: bins - shift]
             node.ways = ways
 
-    def _explanation(self, name: str) -> str:
+    def _explanation(self, budget: Budget, name: str) -> str:
         low, high = self.space.macs_range
         return (
-            f"{name}: no architecture takes {self.budget}; the attainable range is {format_macs(low)} to "
+            f"{name}: no architecture takes {budget}; the attainable range is {format_macs(low)} to "
             f"{format_macs(high)} MACs: move the budget into it or widen its window"
         )
+
+
+class BudgetSampler:
+    """All architectures of ``space`` inside one budget, to draw from and to count."""
+
+    def __init__(self, space: SearchSpace, budget: Budget) -> None:
+        self.budget = budget
+        self._counts = CostCounts(space, budget.max_macs)
+
+    @property
+    def count(self) -> float:
+        return self._counts.count(self.budget)
+
+    def sample(self, random: Random) -> Architecture:
+        return self._counts.sample(self.budget, random)
+
+    def require_any(self, name: str) -> None:
+        self._counts.require_any(self.budget, name)
+
+
+class EvenSampler:
+    """Architectures spread evenly over the whole range of MACs, uniform among those of a slice of it.
+
+    Drawing genes independently would hardly ever visit the ends of the range, where the budgets of a family lie.
+    """
+
+    SLICES = 32
+
+    def __init__(self, space: SearchSpace) -> None:
+        low, high = space.macs_range
+        edges = [low + (high - low) * index // self.SLICES for index in range(self.SLICES + 1)]
+        self._counts = CostCounts(space, high)
+        slices = [Budget(first, last) for first, last in pairwise(edges)]
+        self._slices = [budget for budget in slices if self._counts.count(budget) > 0]
+
+    def sample(self, random: Random) -> Architecture:
+        return self._counts.sample(random.choice(self._slices), random)
 
 
 def _between(ways: NDArray[np.float64], low: int, high: int) -> float:

@@ -3,7 +3,6 @@
 from regnas.training.calibration import calibrate
 from regnas.training.objective import (
     Congruence,
-    MacsUniformSampler,
     Objective,
     Sandwich,
     SingleNetwork,
@@ -17,7 +16,6 @@ from regnas.training.trainer import Trainer
 __all__ = [
     "Augmentation",
     "Congruence",
-    "MacsUniformSampler",
     "Objective",
     "Recipe",
     "Sandwich",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from random import Random
 from typing import Literal, Protocol
 
 import torch
@@ -13,7 +11,7 @@ from torch import Tensor, nn
 
 from regnas.losses import CrossEntropy, KnowledgeDistillation, Loss
 from regnas.runtime.randomness import Key, chooser
-from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
+from regnas.space import Architecture, EvenSampler, SearchSpace
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class SupernetObjective:
         self.key = key
         self._cost: Callable[[Architecture], int] = lambda architecture: space.cost(architecture).macs
         self._largest, self._smallest = space.largest, space.smallest
-        self._draws = MacsUniformSampler(space)
+        self._draws = EvenSampler(space)
 
     def architectures(self, step_index: int) -> list[Architecture]:
         """From the largest to the smallest."""
@@ -132,24 +130,6 @@ class SupernetObjective:
         if congruence is not None and (weight := congruence.weight_at(step.progress)) > 0:
             total = total + weight * congruence.term(logits[::-1], step.targets)
         return total / len(logits)
-
-
-class MacsUniformSampler:
-    """Architectures spread evenly over the range of MACs, uniform among those of a slice of the range.
-
-    Drawing genes independently would hardly ever visit the ends of the range, where the budgets of a family lie.
-    """
-
-    SLICES = 32
-
-    def __init__(self, space: SearchSpace) -> None:
-        low, high = space.macs_range
-        edges = [low + (high - low) * index // self.SLICES for index in range(self.SLICES + 1)]
-        samplers = [BudgetSampler(space, Budget(a, b)) for a, b in itertools.pairwise(edges)]
-        self._samplers = [sampler for sampler in samplers if sampler.count > 0]
-
-    def sample(self, random: Random) -> Architecture:
-        return random.choice(self._samplers).sample(random)
 
 
 def mean_logits(logits: Sequence[Tensor]) -> Tensor:

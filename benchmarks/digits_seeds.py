@@ -1,0 +1,111 @@
+"""The demo over several seeds: how much of its result is chance of training?
+
+    python benchmarks/digits_seeds.py --seeds 5 --runs /somewhere/with/space
+
+runs the preset ``digits`` once for each seed (data and splits stay the same, everything that is trained and searched
+changes) and writes digits_seeds.json and digits_seeds.md beside this file. A run that was interrupted is resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
+    options = parser.parse_args()
+    runs = [run(seed, options.runs / f"seed{seed}") for seed in range(options.seeds)]
+    result = {
+        "command": f"python benchmarks/digits_seeds.py --seeds {options.seeds} --runs RUNS",
+        "machine": {"platform": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()},
+        "versions": runs[0]["versions"],
+        "seeds": [{key: value for key, value in each.items() if key != "versions"} for each in runs],
+        "summary": [summary(index, runs) for index in range(len(runs[0]["methods"]))],
+    }
+    (HERE / "digits_seeds.json").write_text(json.dumps(result, indent=2) + "\n")
+    (HERE / "digits_seeds.md").write_text(markdown(result))
+    print(markdown(result))
+
+
+def run(seed: int, folder: Path) -> dict[str, Any]:
+    arguments = ["run", "digits", "--set", f"seed={seed}", "--out", str(folder), "--resume"]
+    subprocess.run([sys.executable, "-m", "regnas", *arguments], check=True, stdout=subprocess.DEVNULL)
+    facts = json.loads((folder / "run.json").read_text())
+    comparison = json.loads((folder / "report" / "flips.json").read_text())
+    return {
+        "seed": seed,
+        "seconds": round(sum(facts["timings"].values()), 1),
+        "versions": facts["versions"],
+        "methods": [
+            {
+                "name": method["name"],
+                "title": method["title"],
+                "top1": [model["top1"] for model in method["models"]],
+                "nfr": [pair["nfr"] for pair in method["pairs"]],
+                "mean_nfr": method["mean_nfr"],
+                "mean_nfr_interval": method["mean_nfr_interval"],
+                "training_macs": method["training_macs"],
+            }
+            for method in comparison["methods"]
+        ],
+    }
+
+
+def summary(index: int, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    methods = [each["methods"][index] for each in runs]
+    family = [each["methods"][0] for each in runs]
+    members = range(len(methods[0]["top1"]))
+    return {
+        "title": methods[0]["title"],
+        "top1": [spread([method["top1"][member] for method in methods]) for member in members],
+        "mean_nfr": spread([method["mean_nfr"] for method in methods]),
+        "mean_nfr_minus_family": spread(
+            [method["mean_nfr"] - own["mean_nfr"] for method, own in zip(methods, family, strict=True)]
+        ),
+        "mean_top1_minus_family": spread(
+            [
+                statistics.mean(method["top1"]) - statistics.mean(own["top1"])
+                for method, own in zip(methods, family, strict=True)
+            ]
+        ),
+    }
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    return {"mean": statistics.mean(values), "sd": statistics.stdev(values) if len(values) > 1 else 0.0}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    def cell(value: dict[str, float], sign: str = "") -> str:
+        return f"{100 * value['mean']:{sign}.2f} ± {100 * value['sd']:.2f}"
+
+    lines = [
+        "# The digits demo over seeds",
+        "",
+        f"`{result['command']}`; {len(result['seeds'])} seeds, mean ± standard deviation over seeds, percent, on the "
+        "report split.",
+        "",
+        "| method | Top-1 small | Top-1 medium | Top-1 large | mean NFR | NFR − family | mean Top-1 − family |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in result["summary"]:
+        cells = [cell(value) for value in row["top1"]] + [cell(row["mean_nfr"])]
+        cells += [cell(row["mean_nfr_minus_family"], "+"), cell(row["mean_top1_minus_family"], "+")]
+        lines.append(f"| {row['title']} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
