@@ -163,7 +163,8 @@ def _run(
         with _log_to(folder.log), _resumable(path):
             comparison = run_pipeline(config, folder, last)
         if comparison is not None:
-            Console().print(terminal_table(comparison))
+            # Without a terminal rich would assume 80 columns and cut the names of the methods.
+            Console(width=None if sys.stdout.isatty() else 110).print(terminal_table(comparison))
             typer.echo(f"report: {folder.report / 'index.html'}")
         else:
             typer.echo(f"{last}: done, in {path}")
