@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -54,7 +53,8 @@ class _TorchvisionSet:
         official = getattr(datasets, self.official_name)
         root = Path(self.root).expanduser()
         try:
-            with _quiet():
+            # its bar on standard error stays: a download takes minutes; what it says on standard output does not
+            with contextlib.redirect_stdout(io.StringIO()):
                 # the constructor downloads only what is missing; the download alone comes first, so that a network
                 # that fails and a file that is damaged are told apart
                 _download(official, root, train)
@@ -105,10 +105,3 @@ def _download(official: Any, root: Path, train: bool) -> None:
     bare = official.__new__(official)
     bare.root, bare.train = root, train
     bare.download()
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """torchvision reports downloads with a bar of its own that cannot be turned off."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        yield
