@@ -16,8 +16,8 @@ from torch.func import functional_call
 
 from regnas.space import Architecture
 
-# A skeleton holds no storage; this many are kept so that a candidate seen again is not laid out again.
-KEPT_SKELETONS = 512
+# A skeleton holds no storage but costs a millisecond to lay out; the ends of the sandwich recur at every step.
+KEPT_SKELETONS = 64
 
 
 class SlicedSupernet(nn.Module):
