@@ -20,6 +20,9 @@ from regnas.space import Architecture, SearchSpace
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
+# A full disk or a damaged file comes as one or the other, by where optuna meets it.
+STORAGE_ERRORS = (SQLAlchemyError, optuna.exceptions.StorageInternalError)
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -40,7 +43,7 @@ class Study:
             self._study = optuna.create_study(
                 storage=storage, study_name=name, direction="maximize", load_if_exists=True
             )
-        except SQLAlchemyError as error:
+        except STORAGE_ERRORS as error:
             raise ArtifactError(f"the study {storage} cannot be opened: {_first_line(error)}") from None
 
     def trials(self) -> list[Trial]:
@@ -62,7 +65,7 @@ class Study:
         )
         try:
             self._study.add_trial(frozen)
-        except SQLAlchemyError as error:
+        except STORAGE_ERRORS as error:
             raise EnvironmentProblem(
                 f"a candidate cannot be recorded: {_first_line(error)}; the earlier ones are kept, go on with --resume"
             ) from None

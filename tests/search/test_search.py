@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from functools import partial
 
 import optuna
@@ -187,3 +189,37 @@ def test_a_file_that_is_no_database_is_refused(tmp_path, space):
     (tmp_path / "study.db").write_bytes(b"nonsense" * 100)
     with pytest.raises(ArtifactError, match="cannot be opened"):
         Study(sqlite_storage(tmp_path / "study.db"), "x", space)
+
+
+# Fills the study until no file may grow any more, as on a full disk.
+FILLING = """
+import resource, signal, sys
+from pathlib import Path
+from regnas.errors import EnvironmentProblem
+from regnas.search import Measures, Study, Trial, sqlite_storage
+from supernets.elastic_resnet import ElasticResNet
+path = Path(sys.argv[1])
+space = ElasticResNet().space((1, 16, 16), 10)
+study = Study(sqlite_storage(path), "x", space)
+trial = Trial(space.largest, 1, Measures(0.5, {}), 0.5)
+study.record(trial)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+limit = path.stat().st_size + 8192
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+recorded = 1
+try:
+    while recorded < 1000:
+        study.record(trial)
+        recorded += 1
+except EnvironmentProblem as error:
+    print(recorded, error.exit_code)
+"""
+
+
+def test_a_full_disk_is_exit_5_and_every_recorded_candidate_is_kept(tmp_path):
+    path = tmp_path / "study.db"
+    done = subprocess.run([sys.executable, "-c", FILLING, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    recorded, code = map(int, done.stdout.split())
+    assert code == 5
+    assert len(Study(sqlite_storage(path), "x", ElasticResNet().space((1, 16, 16), 10)).trials()) == recorded
