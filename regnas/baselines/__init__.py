@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from regnas.baselines.accuracy_only import AccuracyOnly
 from regnas.baselines.bench import Bench
@@ -12,8 +12,10 @@ from regnas.baselines.focal_distillation import FocalDistillation
 from regnas.baselines.independent import Independent
 from regnas.baselines.sources import Inherited, Source, Training
 from regnas.registry import Registry
-from regnas.search import FamilySearch
 from regnas.space import Architecture
+
+if TYPE_CHECKING:  # workers that only train need no study
+    from regnas.search import FamilySearch
 
 
 class Baseline(Protocol):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from regnas.baselines.sources import Training
 from regnas.losses import FocalDistillationLM
-from regnas.search import FamilySearch
 from regnas.space import Architecture
+
+if TYPE_CHECKING:  # workers that only train need no study
+    from regnas.search import FamilySearch
 
 
 @dataclass(frozen=True)
