@@ -15,13 +15,13 @@ from regnas.errors import ArtifactError
 from regnas.runtime.files import check_sha256, sha256_of, write_through
 
 
-def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
+def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     """Write the tensors and return the sha256 of the file."""
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
     def write(temporary: Path) -> None:
         try:
-            save_file(contiguous, temporary, dict(metadata or {}))
+            save_file(contiguous, temporary)
         except SafetensorError as error:  # its way to say what the system said: "... (os error 28)"
             number = re.search(r"os error (\d+)", str(error))
             raise OSError(int(number[1]) if number else errno.EIO, str(error)) from None

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -28,10 +27,6 @@ def fail(job: str) -> None:
 
 def die(job: str) -> None:
     os._exit(9)
-
-
-def slow(job: str) -> None:
-    time.sleep(0.3)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
