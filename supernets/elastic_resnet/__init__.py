@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from regnas.space import Architecture, Block, SearchSpace, Stage
-from supernets.elastic_resnet.network import ResNet
+from supernets.elastic_resnet.network import resnet_of
 from supernets.elastic_resnet.rules import ElasticResNetRules
 from supernets.sliced import SlicedSupernet
 
@@ -58,7 +58,7 @@ class ElasticResNet:
 
     def network(self, architecture: Architecture, input_shape: tuple[int, int, int], classes: int) -> nn.Module:
         """The plain network of an architecture, with fresh weights."""
-        return ResNet(architecture, input_shape[0], classes, self.patch, self.stem_width)
+        return resnet_of(architecture, input_shape[0], classes, self.patch, self.stem_width)
 
     def supernet(self, input_shape: tuple[int, int, int], classes: int) -> SlicedSupernet:
         largest = self.space(input_shape, classes).largest

@@ -2,66 +2,17 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
-from torch import Tensor, nn
-
+from regnas.networks.resnet import ResNet, middle_channels
 from regnas.space import Architecture
 
 
-def middle_channels(width: float, expansion: float) -> int:
-    return max(1, round(width * expansion))
+def resnet_of(architecture: Architecture, channels: int, classes: int, patch: int, stem_width: int) -> ResNet:
+    """The network whose blocks have the widths and expansions of the architecture, with fresh weights."""
+    stages = [
+        [(middle_channels(int(block["width"]), block["expansion"]), int(block["width"])) for block in blocks]
+        for blocks in architecture.stages
+    ]
+    return ResNet(channels, classes, patch, stem_width, stages)
 
 
-class ResidualBlock(nn.Module):
-    """Two 3x3 convolutions around a shortcut without weights (ResNet's option A).
-
-    The shortcut averages where the block strides (odd sizes rounded up, as the convolution does) and pads with zero
-    channels where it widens, so that the leading channels mean the same in every sub-network.
-    """
-
-    def __init__(self, channels_in: int, middle: int, channels_out: int, stride: int) -> None:
-        super().__init__()
-        self.stride = stride
-        self.padding = channels_out - channels_in
-        self.conv1 = nn.Conv2d(channels_in, middle, 3, stride, padding=1, bias=False)
-        self.norm1 = nn.BatchNorm2d(middle)
-        self.conv2 = nn.Conv2d(middle, channels_out, 3, padding=1, bias=False)
-        self.norm2 = nn.BatchNorm2d(channels_out)
-
-    def forward(self, x: Tensor) -> Tensor:
-        shortcut = x if self.stride == 1 else F.avg_pool2d(x, self.stride, ceil_mode=True)
-        if self.padding:
-            shortcut = F.pad(shortcut, (0, 0, 0, 0, 0, self.padding))
-        x = F.relu(self.norm1(self.conv1(x)))
-        return F.relu(self.norm2(self.conv2(x)) + shortcut)
-
-
-class ResNet(nn.Module):
-    """Stem, stages of residual blocks (all but the first halve the resolution), average, linear classifier."""
-
-    def __init__(
-        self, architecture: Architecture, channels: int, classes: int, patch: int, stem_width: int
-    ) -> None:
-        super().__init__()
-        self.patch = nn.PixelUnshuffle(patch)
-        self.stem = nn.Conv2d(channels * patch**2, stem_width, 3, padding=1, bias=False)
-        self.stem_norm = nn.BatchNorm2d(stem_width)
-        self.stages = nn.ModuleList()
-        width = stem_width
-        for index, blocks in enumerate(architecture.stages):
-            stage = nn.Sequential()
-            for position, block in enumerate(blocks):
-                stride = 2 if index > 0 and position == 0 else 1
-                channels_out = int(block["width"])
-                middle = middle_channels(channels_out, block["expansion"])
-                stage.append(ResidualBlock(width, middle, channels_out, stride))
-                width = channels_out
-            self.stages.append(stage)
-        self.classifier = nn.Linear(width, classes)
-
-    def forward(self, images: Tensor) -> Tensor:
-        x = F.relu(self.stem_norm(self.stem(self.patch(images))))
-        for stage in self.stages:
-            x = stage(x)
-        logits: Tensor = self.classifier(x.mean(dim=(2, 3)))  # [N, C, H, W] -> [N, C] -> [N, classes]
-        return logits
+__all__ = ["middle_channels", "resnet_of"]

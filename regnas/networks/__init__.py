@@ -1,0 +1,34 @@
+"""Plain networks that a configuration can name, what they cost, and the classifier at their end."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import nn
+
+from regnas.networks.cost import macs_of, parameters_of
+from regnas.networks.head import captured_features, classifier_of, with_dropout
+from regnas.networks.small_resnet import SmallResNet
+from regnas.networks.torchvision_models import TorchvisionModel
+from regnas.registry import Registry
+
+
+class Network(Protocol):
+    """Builds a classifier: images [N, *input_shape] in, logits [N, classes] out."""
+
+    def build(self, input_shape: tuple[int, int, int], classes: int) -> nn.Module: ...
+
+
+NETWORKS: Registry[Network] = Registry("network", {"small_resnet": SmallResNet, "torchvision": TorchvisionModel})
+
+__all__ = [
+    "NETWORKS",
+    "Network",
+    "SmallResNet",
+    "TorchvisionModel",
+    "captured_features",
+    "classifier_of",
+    "macs_of",
+    "parameters_of",
+    "with_dropout",
+]

@@ -1,0 +1,49 @@
+"""What a network costs: multiply-adds of one image and parameters, counted on the module itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+
+def macs_of(network: nn.Module, input_shape: tuple[int, int, int]) -> int:
+    """Multiply-adds of one image in evaluation mode, by torch's own counter."""
+    weight = next(network.parameters(), torch.empty(0))
+    image = torch.zeros(1, *input_shape, device=weight.device, dtype=weight.dtype)
+    counter = FlopCounterMode(display=False)
+    with evaluating(network), _plain_attention(), counter:
+        network(image)
+    return int(counter.get_total_flops()) // 2  # the counter takes a multiply-add for two operations
+
+
+def parameters_of(network: nn.Module) -> int:
+    """Entries of all parameters; the statistics of batch norm are none."""
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+@contextmanager
+def evaluating(network: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients; afterwards every module is in the mode it was in."""
+    modes = [(module, module.training) for module in network.modules()]
+    network.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, training in modes:  # one by one: some may have been frozen
+            module.training = training
+
+
+@contextmanager
+def _plain_attention() -> Iterator[None]:
+    """The fused attention of evaluation mode is one operation that the counter does not know and would leave out."""
+    enabled = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(enabled)

@@ -1,0 +1,70 @@
+"""A plain residual network with the middle and output channels of every block given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def middle_channels(width: float, expansion: float) -> int:
+    """Channels inside a block of this width: the multiple, rounded, and at least one."""
+    return max(1, round(width * expansion))
+
+
+class ResidualBlock(nn.Module):
+    """Two 3x3 convolutions around a shortcut without weights (ResNet's option A).
+
+    The shortcut averages where the block strides (odd sizes rounded up, as the convolution does) and pads with zero
+    channels where it widens, so that the leading channels mean the same in every sub-network.
+    """
+
+    def __init__(self, channels_in: int, middle: int, channels_out: int, stride: int) -> None:
+        super().__init__()
+        self.stride = stride
+        self.padding = channels_out - channels_in
+        self.conv1 = nn.Conv2d(channels_in, middle, 3, stride, padding=1, bias=False)
+        self.norm1 = nn.BatchNorm2d(middle)
+        self.conv2 = nn.Conv2d(middle, channels_out, 3, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(channels_out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        shortcut = x if self.stride == 1 else F.avg_pool2d(x, self.stride, ceil_mode=True)
+        if self.padding:
+            shortcut = F.pad(shortcut, (0, 0, 0, 0, 0, self.padding))
+        x = F.relu(self.norm1(self.conv1(x)))
+        return F.relu(self.norm2(self.conv2(x)) + shortcut)
+
+
+class ResNet(nn.Module):
+    """Stem, stages of residual blocks (all but the first halve the resolution), average, linear classifier.
+
+    ``stages`` holds for each stage its blocks as ``(middle_channels, channels_out)``, ``patch`` the side of the
+    squares of pixels that the stem takes together.
+    """
+
+    def __init__(
+        self, channels: int, classes: int, patch: int, stem_width: int, stages: Sequence[Sequence[tuple[int, int]]]
+    ) -> None:
+        super().__init__()
+        self.patch = nn.PixelUnshuffle(patch)
+        self.stem = nn.Conv2d(channels * patch**2, stem_width, 3, padding=1, bias=False)
+        self.stem_norm = nn.BatchNorm2d(stem_width)
+        self.stages = nn.ModuleList()
+        width = stem_width
+        for index, blocks in enumerate(stages):
+            stage = nn.Sequential()
+            for position, (middle, channels_out) in enumerate(blocks):
+                stride = 2 if index > 0 and position == 0 else 1
+                stage.append(ResidualBlock(width, middle, channels_out, stride))
+                width = channels_out
+            self.stages.append(stage)
+        self.classifier = nn.Linear(width, classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        x = F.relu(self.stem_norm(self.stem(self.patch(images))))
+        for stage in self.stages:
+            x = stage(x)
+        logits: Tensor = self.classifier(x.mean(dim=(2, 3)))  # [N, C, H, W] -> [N, C] -> [N, classes]
+        return logits

@@ -1,0 +1,162 @@
+"""Classification networks of torchvision, from a random start or from the weights that it publishes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regnas.errors import ArtifactError, EnvironmentProblem
+from regnas.networks.cost import evaluating
+from regnas.registry import nearest
+
+AUXILIARY_HEADS = {"googlenet": ("aux1", "aux2"), "inception_v3": ("AuxLogits",)}
+
+
+@dataclass(frozen=True)
+class TorchvisionModel:
+    """Classification network of torchvision, with or without its published weights.
+
+    ``model`` is a name such as "resnet18"; ``weights`` a name of torchvision's weights of that model such as
+    "DEFAULT" or "IMAGENET1K_V1", empty for a random start. Where the data have another number of classes than the
+    weights, the last layer starts at random. Published weights expect images with ImageNet's mean and deviation.
+    """
+
+    model: str
+    weights: str = ""
+
+    def __post_init__(self) -> None:
+        models = _models()
+        known = models.list_models(module=models)
+        if self.model not in known:
+            hint = nearest(self.model, known) or " (torchvision.models.list_models() has the names)"
+            raise ValueError(f'torchvision has no classification model "{self.model}"{hint}')
+        # weights without categories are features alone, with a classifier that is not a number
+        published = {
+            name: entry
+            for name, entry in models.get_model_weights(self.model).__members__.items()
+            if entry.meta["categories"] is not None
+        }
+        if self.weights and self.weights not in published:
+            names = sorted(published)
+            hint = f"{nearest(self.weights, names)} (known: {', '.join(names)})"
+            raise ValueError(f'{self.model} has no weights "{self.weights}"{hint}')
+
+    def build(self, input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+        """The network with fresh weights or with the published ones."""
+        channels, height, width = input_shape
+        if channels != 3:
+            raise ValueError(f"{self.model} takes images of 3 channels, not of {channels}")
+        published = _models().get_model_weights(self.model)[self.weights] if self.weights else None
+        arguments = self._arguments((height, width), published)
+        try:
+            network: nn.Module = _models().get_model(self.model, num_classes=classes, **arguments)
+            with evaluating(network):  # before a download: some models do not take every size
+                network(torch.zeros(1, *input_shape))
+        except (AssertionError, RuntimeError, ValueError) as error:
+            raise ValueError(
+                f"{self.model} does not take images of {height} x {width} ({_one_line(error)})"
+            ) from error
+        if published is not None:
+            file = checkpoint_folder() / published.url.rsplit("/", 1)[1]
+            _fill(network, self.model, classes, _state_dict(published, file), file)
+        return network
+
+    def _arguments(self, size: tuple[int, int], published: Any) -> dict[str, Any]:
+        """What the model needs to be told beside the classes."""
+        if self.model in AUXILIARY_HEADS:
+            # what torchvision sets itself: these weights were made with another normalisation, undone inside
+            return {"aux_logits": False, "init_weights": True, "transform_input": published is not None}
+        if self.model.startswith("vit_"):
+            if size[0] != size[1]:
+                raise ValueError(f"{self.model} takes square images, not {size[0]} x {size[1]}")
+            if published is not None and size != tuple(published.meta["min_size"]):
+                needed = " x ".join(map(str, published.meta["min_size"]))
+                raise ValueError(
+                    f'the weights "{self.weights}" of {self.model} are for images of {needed}, '
+                    f"not {size[0]} x {size[1]} (one position embedding a patch)"
+                )
+            return {"image_size": size[0]}
+        return {"input_size": size} if self.model.startswith("maxvit_") else {}
+
+
+def checkpoint_folder() -> Path:
+    """Where torch keeps the weights that it has downloaded."""
+    return Path(torch.hub.get_dir()) / "checkpoints"
+
+
+def _models() -> ModuleType:
+    from torchvision import models  # here because it takes seconds to import
+
+    return models  # type: ignore[no-any-return]
+
+
+def _state_dict(published: Any, file: Path) -> dict[str, Tensor]:
+    """The state dict of the file, which is downloaded when it is not there."""
+    try:
+        # torch says on standard output what it downloads; standard output belongs to results
+        with contextlib.redirect_stdout(io.StringIO()):
+            # torch.hub's default would run whatever code a pickle holds
+            state = published.get_state_dict(check_hash=True, progress=False, map_location="cpu", weights_only=True)
+    except Exception as error:  # parsing a damaged file raises almost anything
+        # a download appears under its name only when it is whole
+        if isinstance(error, PermissionError) or not file.exists():
+            raise EnvironmentProblem(
+                f"cannot get the weights {file.name} ({_one_line(error)}): "
+                f"download {published.url} and put it into {file.parent}"
+            ) from error
+        raise ArtifactError(
+            f"{file} is damaged or is more than weights ({_one_line(error)}): remove it, it is downloaded again"
+        ) from error
+    if not isinstance(state, dict) or not all(
+        isinstance(name, str) and isinstance(value, Tensor) for name, value in state.items()
+    ):
+        raise ArtifactError(f"{file} is not a state dict: remove it, it is downloaded again")
+    return state
+
+
+def _fill(network: nn.Module, model: str, classes: int, state: dict[str, Tensor], file: Path) -> None:
+    """Load the state dict; the last layer keeps its fresh values where only the number of classes differs.
+
+    ``state`` is changed in place: a copy would lose the versions by which modules translate older state dicts.
+    """
+    for name in list(state):
+        if name.split(".")[0] in AUXILIARY_HEADS.get(model, ()):
+            del state[name]
+        elif model.startswith("densenet"):
+            # the published files are older than the rule that names of modules hold no dot; torchvision does the same
+            renamed = re.sub(r"(denselayer\d+\.(?:norm|conv))\.([12])\.", r"\1\2.", name)
+            state[renamed] = state.pop(name)
+    last = _last_layer(network, classes)
+    for name, fresh in network.state_dict().items():
+        if name.rpartition(".")[0] == last and name in state:
+            found = state[name]
+            if found.ndim == fresh.ndim and found.shape != fresh.shape and found.shape[1:] == fresh.shape[1:]:
+                state[name] = fresh
+    try:
+        network.load_state_dict(state)
+    except Exception as error:  # modules check older state dicts in their own ways
+        raise ArtifactError(f"{file} does not belong to {model} ({_one_line(error)}): remove it") from error
+
+
+def _last_layer(network: nn.Module, classes: int) -> str:
+    """The name of the layer that gives the logits; in squeezenet it is a convolution."""
+    names: list[str] = [
+        name
+        for name, module in network.named_modules()
+        if (isinstance(module, nn.Linear) and module.out_features == classes)
+        or (isinstance(module, nn.Conv2d) and module.out_channels == classes)
+    ]
+    return names[-1]
+
+
+def _one_line(error: Exception) -> str:
+    return textwrap.shorten(str(error), 200, placeholder=" ...") or type(error).__name__
