@@ -1,4 +1,7 @@
-"""Losses for training that does not regress: one file a loss, each ``(logits, targets, reference) -> [N]``."""
+"""Losses for training that does not regress: one file a loss, each ``(logits, targets, reference) -> [N]``.
+
+Feature losses have the same shape on what the classifier reads: ``(features, targets, embedding) -> [N]``.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,18 @@ from typing import Protocol
 
 from torch import Tensor
 
+from regnas.losses.backward_compatible import BackwardCompatible
+from regnas.losses.bayesian_update import BayesianUpdate, cost_ratio_decision
 from regnas.losses.cross_entropy import CrossEntropy
+from regnas.losses.dynamic_focal_distillation import DynamicFocalDistillation
+from regnas.losses.features import Embedding, FeatureLoss, matched
 from regnas.losses.focal_distillation import FocalDistillationKL, FocalDistillationLM
+from regnas.losses.gated_distillation import GatedDistillation
 from regnas.losses.knowledge_distillation import KnowledgeDistillation
+from regnas.losses.known_classes import on_known_classes
 from regnas.losses.logit_difference_inhibition import LogitDifferenceInhibition
+from regnas.losses.naive import Naive
+from regnas.losses.regression_alleviating import RegressionAlleviating
 from regnas.registry import Registry
 
 
@@ -26,19 +37,43 @@ LOSSES: Registry[Loss] = Registry(
     "loss",
     {
         "cross_entropy": CrossEntropy,
+        "naive": Naive,
         "knowledge_distillation": KnowledgeDistillation,
         "focal_distillation_kl": FocalDistillationKL,
         "focal_distillation_lm": FocalDistillationLM,
+        "dynamic_focal_distillation": DynamicFocalDistillation,
+        "gated_distillation": GatedDistillation,
         "logit_difference_inhibition": LogitDifferenceInhibition,
+        "bayesian_update": BayesianUpdate,
+    },
+)
+
+FEATURE_LOSSES: Registry[FeatureLoss] = Registry(
+    "feature loss",
+    {
+        "backward_compatible": BackwardCompatible,
+        "regression_alleviating": RegressionAlleviating,
     },
 )
 
 __all__ = [
+    "FEATURE_LOSSES",
     "LOSSES",
+    "BackwardCompatible",
+    "BayesianUpdate",
     "CrossEntropy",
+    "DynamicFocalDistillation",
+    "Embedding",
+    "FeatureLoss",
     "FocalDistillationKL",
     "FocalDistillationLM",
+    "GatedDistillation",
     "KnowledgeDistillation",
     "LogitDifferenceInhibition",
     "Loss",
+    "Naive",
+    "RegressionAlleviating",
+    "cost_ratio_decision",
+    "matched",
+    "on_known_classes",
 ]

@@ -14,5 +14,9 @@ class CrossEntropy:
 
     label_smoothing: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(f"label_smoothing is {self.label_smoothing}: it has to be 0 or above, and below 1")
+
     def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         return F.cross_entropy(logits, targets, reduction="none", label_smoothing=self.label_smoothing)  # [N]

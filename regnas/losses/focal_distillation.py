@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regnas.losses.knowledge_distillation import scaled_divergence
+from regnas.losses.limits import require_not_negative, require_positive
 
 
 def focal_weight(reference: Tensor, targets: Tensor, alpha: float, beta: float) -> Tensor:
@@ -25,6 +26,10 @@ class FocalDistillationKL:
     beta: float = 5.0
     temperature: float = 100.0
 
+    def __post_init__(self) -> None:
+        require_not_negative(alpha=self.alpha, beta=self.beta)
+        require_positive(temperature=self.temperature)
+
     def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         distance = scaled_divergence(logits, reference, self.temperature)  # [N]
         return focal_weight(reference, targets, self.alpha, self.beta) * distance
@@ -36,6 +41,9 @@ class FocalDistillationLM:
 
     alpha: float = 1.0
     beta: float = 5.0
+
+    def __post_init__(self) -> None:
+        require_not_negative(alpha=self.alpha, beta=self.beta)
 
     def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         distance = 0.5 * (logits - reference).square().sum(dim=1)  # [N, C] -> [N]

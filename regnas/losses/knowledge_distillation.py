@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
+from regnas.losses.limits import require_positive
+
 
 def scaled_divergence(logits: Tensor, reference: Tensor, temperature: float) -> Tensor:
     """tau^2 * KL(softmax(reference / tau) || softmax(logits / tau)), for each sample.
@@ -28,6 +30,9 @@ class KnowledgeDistillation:
     """Temperature-scaled divergence from the reference, all samples alike."""
 
     temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(temperature=self.temperature)
 
     def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         return scaled_divergence(logits, reference, self.temperature)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from regnas.losses.limits import require_positive
+
 
 @dataclass(frozen=True)
 class LogitDifferenceInhibition:
@@ -13,6 +15,11 @@ class LogitDifferenceInhibition:
 
     power: float = 2.0
     top_k: int = 10
+
+    def __post_init__(self) -> None:
+        require_positive(power=self.power)
+        if self.top_k < 1:
+            raise ValueError(f"top_k is {self.top_k}: it has to be 1 or above")
 
     def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         classes = reference.topk(min(self.top_k, reference.shape[1]), dim=1).indices  # [N, K]

@@ -1,0 +1,27 @@
+"""Backward-compatible training (BCT: Shen et al., CVPR 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from regnas.losses.features import Embedding, matched
+from regnas.losses.known_classes import spread
+
+
+@dataclass(frozen=True)
+class BackwardCompatible:
+    """BCT: cross-entropy with the labels of the old model's fixed classifier on the new features.
+
+    -log softmax(W f + b)_y, with f the new features brought to the old width, W and b the old classifier and y the
+    label; 0 where y is a class that the old classifier does not have.
+    """
+
+    def __call__(self, features: Tensor, targets: Tensor, reference: Embedding) -> Tensor:
+        classes, width = reference.weight.shape
+        known = targets < classes  # [N]
+        own = matched(features[known], width)  # [N, D'] -> [M, D'] -> [M, D]
+        logits = F.linear(own, reference.weight.detach(), reference.bias.detach())  # [M, D] -> [M, C]
+        return spread(F.cross_entropy(logits, targets[known], reduction="none"), known)  # [M] -> [N]

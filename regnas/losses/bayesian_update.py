@@ -1,0 +1,47 @@
+"""BU-CR: Bayesian update by cost ratio (Träuble et al., NeurIPS 2021), as a training target (ELODI: Zhao et al.).
+
+The old model's belief is the prior and the new one's the likelihood; a prediction is changed only when the evidence
+for another class outweighs what a negative flip costs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def cost_ratio_decision(log_posterior: Tensor, old_prediction: Tensor, cost_ratio: float) -> Tensor:
+    """The best class k if posterior(k) > cost_ratio * posterior(old prediction), else the old prediction.
+
+    ``log_posterior`` [N, C] may lack its normalisation, a constant for each sample; ``old_prediction`` [N] are classes.
+    Returns classes [N].
+    """
+    highest, best = log_posterior.max(dim=1)  # [N, C] -> [N], [N]
+    old = log_posterior.gather(1, old_prediction.unsqueeze(1)).squeeze(1)  # [N, C] -> [N, 1] -> [N]
+    return torch.where(highest > math.log(cost_ratio) + old, best, old_prediction)  # [N]
+
+
+@dataclass(frozen=True)
+class BayesianUpdate:
+    """BU-CR: cross-entropy with the reference's prediction, or with the posterior's where that is far surer.
+
+    -log softmax(z)_t, with the posterior q_k proportional to softmax(r)_k * softmax(z)_k, the reference's prediction
+    o = argmax_k r_k and the target t = argmax_k q_k if max_k q_k > cost_ratio * q_o, else o; z are the network's
+    logits, r the reference's. ``cost_ratio`` is what a negative flip costs, in positive flips. No gradient passes
+    through the target, and the labels are not looked at.
+    """
+
+    cost_ratio: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not self.cost_ratio >= 1:
+            raise ValueError(f"cost_ratio is {self.cost_ratio}: it has to be 1 or above")
+
+    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+        log_posterior = F.log_softmax(reference.detach(), dim=1) + F.log_softmax(logits.detach(), dim=1)  # [N, C]
+        decision = cost_ratio_decision(log_posterior, reference.argmax(dim=1), self.cost_ratio)  # [N, C] -> [N]
+        return F.cross_entropy(logits, decision, reduction="none")  # [N, C] -> [N]

@@ -1,0 +1,32 @@
+"""Distillation that switches itself on where the network is behind its reference (Xie et al., ACL 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from regnas.losses.knowledge_distillation import scaled_divergence
+from regnas.losses.limits import require_positive
+
+
+@dataclass(frozen=True)
+class DynamicFocalDistillation:
+    """Dynamic FD: temperature-scaled divergence where the reference gives the label more probability.
+
+    1[p_r(y) > p_z(y)] * tau^2 * KL(softmax(r / tau) || softmax(z / tau)), with z the network's logits, r the
+    reference's, y the label and tau the temperature; the probabilities p of the gate are at temperature 1. The gate
+    passes no gradient.
+    """
+
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(temperature=self.temperature)
+
+    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+        # -log p(y) of each: unlike p itself it still tells apart two probabilities that are both nearly 0.
+        surprise = F.cross_entropy(logits.detach(), targets, reduction="none")  # [N, C] -> [N]
+        reference_surprise = F.cross_entropy(reference.detach(), targets, reduction="none")  # [N, C] -> [N]
+        return (reference_surprise < surprise) * scaled_divergence(logits, reference, self.temperature)  # [N]

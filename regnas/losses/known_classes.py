@@ -1,0 +1,31 @@
+"""References that know fewer classes than the network: the old model of an update that adds classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+
+def on_known_classes(
+    loss: Callable[[Tensor, Tensor, Tensor], Tensor], logits: Tensor, targets: Tensor, reference: Tensor
+) -> Tensor:
+    """The loss [N] among the classes that the reference knows, and 0 for samples of any other class.
+
+    The reference knows the first of the network's classes: ``reference`` is [N, K], ``logits`` [N, C], K <= C. About
+    a class that it never saw it has nothing to say, so those samples pull at nothing, and no sample pulls at the
+    logits of the added classes.
+    """
+    known_classes, classes = reference.shape[1], logits.shape[1]
+    if known_classes == classes:
+        return loss(logits, targets, reference)
+    if known_classes > classes:
+        raise ValueError(f"the reference has {known_classes} classes and the network {classes}: it needs those too")
+    known = targets < known_classes  # [N]
+    values = loss(logits[known, :known_classes], targets[known], reference[known])  # [M, K], [M], [M, K] -> [M]
+    return spread(values, known)
+
+
+def spread(values: Tensor, chosen: Tensor) -> Tensor:
+    """The values [M] at the M of N places that are chosen, and 0 elsewhere; ``chosen`` [N] is a mask."""
+    return values.new_zeros(chosen.shape).index_put((chosen,), values)  # [M] -> [N]
