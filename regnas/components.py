@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -70,14 +70,31 @@ class Builder:
             hint = next(option for option in get_args(hint) if option is not type(None))
         if hint in self.registries:
             return self.component(hint, value, where)
-        if get_origin(hint) is dict and get_args(hint)[1] in self.registries:
-            if not isinstance(value, Mapping):
-                return self._problem(f"{where} must be a table")
-            protocol = get_args(hint)[1]
-            return {name: self.named(protocol, name, table, _join(where, name)) for name, table in value.items()}
+        inner = get_args(hint)[-1] if get_origin(hint) is dict else None
+        if inner in self.registries:
+            return self._each(value, where, lambda name, table: self._labelled(inner, name, table, where))
+        if isinstance(inner, type) and is_dataclass(inner):
+            return self._each(value, where, lambda name, table: self.record(inner, table, _join(where, name)))
+        if get_origin(hint) is tuple and get_args(hint)[0] in self.registries:
+            if not isinstance(value, list):
+                return self._problem(f"{where} must be a list of tables")
+            protocol = get_args(hint)[0]
+            return tuple(self.component(protocol, table, f"{where}[{index}]") for index, table in enumerate(value))
         if is_dataclass(hint) and isinstance(hint, type):
             return self.record(hint, value, where)
         return self._leaf(hint, value, where)
+
+    def _each(self, value: Any, where: str, build: Callable[[str, Any], Any]) -> Any:
+        if not isinstance(value, Mapping):
+            return self._problem(f"{where} must be a table")
+        return {name: build(name, table) for name, table in value.items()}
+
+    def _labelled(self, protocol: Any, label: str, table: Any, where: str) -> Any:
+        """A component under a label: the label is its name, unless the table has one."""
+        place = _join(where, label)
+        if isinstance(table, Mapping) and "name" in table:
+            return self.component(protocol, table, place)
+        return self.named(protocol, label, table, place)
 
     def _leaf(self, hint: Any, value: Any, where: str) -> Any:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import PlainValidator
 
@@ -89,17 +89,20 @@ class Config:
                 raise ValueError(f'budgets."{name}" becomes a file name: use letters, digits, - and _')
 
 
+Values = TypeVar("Values")
+
+
 @dataclass(frozen=True)
-class LoadedConfig:
+class LoadedConfig(Generic[Values]):
     """A configuration and the table it was read from, which is what a run folder keeps."""
 
     name: str
     table: dict[str, Any]
-    values: Config
+    values: Values
 
 
-def load_config(source: str, assignments: Sequence[str] = ()) -> LoadedConfig:
-    """From a path or the name of a preset; ``assignments`` are ``key.sub=value``."""
+def load_table(source: str, assignments: Sequence[str] = ()) -> tuple[str, dict[str, Any]]:
+    """The name and the content of a file or preset; ``assignments`` are ``key.sub=value``."""
     path = _find(source)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -107,10 +110,21 @@ def load_config(source: str, assignments: Sequence[str] = ()) -> LoadedConfig:
         raise ConfigurationError(f"{source} is not TOML: {error}") from None
     for assignment in assignments:
         _assign(table, assignment)
-    return parse_config(Path(source).stem, table)
+    return Path(source).stem, table
 
 
-def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig:
+def load_config(source: str, assignments: Sequence[str] = ()) -> LoadedConfig[Config]:
+    return parse_config(*load_table(source, assignments))
+
+
+def is_update(table: Mapping[str, Any]) -> bool:
+    """Whether a configuration is one for ``regnas update``."""
+    return "models" in table or "methods" in table
+
+
+def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
+    if is_update(table):
+        raise ConfigurationError(f"{name} has models and methods: it is for `regnas update {name}`")
     builder = Builder(
         {
             DataSet: DATASETS,

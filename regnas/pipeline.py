@@ -15,12 +15,13 @@ from typing import Any, Literal, get_args
 import torch
 from torch import nn
 
-from regnas.baselines import Bench, Source, Training
-from regnas.config import LoadedConfig, describe
+from regnas.baselines import Inherited, Source, SubNetwork, architecture_of
+from regnas.config import Config, LoadedConfig, describe
 from regnas.data import Splits
 from regnas.family import MANIFEST, Family, Member, load_family, write_manifest, write_member
 from regnas.flips import Predictions, flip_table
 from regnas.losses import CrossEntropy
+from regnas.models import Model, Workshop, make_all, training_macs
 from regnas.report import Method, ReportContents, SearchHistory, write_report
 from regnas.run_folder import RunFolder, check_space
 from regnas.runtime.machine import choose_device
@@ -30,14 +31,11 @@ from regnas.search import (
     Evaluator,
     FamilySearch,
     Study,
-    logits_of,
-    predictions_from,
-    prepared,
     sqlite_storage,
     study_names,
 )
 from regnas.space import Architecture, BudgetSampler, SearchSpace, format_macs
-from regnas.training import SupernetObjective, Trainer
+from regnas.training import SupernetObjective, Trainer, logits_of, predictions_from, prepared
 
 Stage = Literal["train", "search", "export", "baselines", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -50,7 +48,7 @@ log = logging.getLogger("regnas")
 class Job:
     """What all stages share."""
 
-    config: LoadedConfig
+    config: LoadedConfig[Config]
     folder: RunFolder
     splits: Splits
     space: SearchSpace
@@ -62,7 +60,7 @@ class Job:
         return len(self.splits.classes)
 
 
-def run(config: LoadedConfig, folder: RunFolder, last: Stage = "report") -> dict[str, Any] | None:
+def run(config: LoadedConfig[Config], folder: RunFolder, last: Stage = "report") -> dict[str, Any] | None:
     """Go through the stages up to ``last``; the comparison of the report, where it came to that."""
     job = prepare(config, folder)
     with folder.timed("train"):
@@ -86,7 +84,7 @@ def run(config: LoadedConfig, folder: RunFolder, last: Stage = "report") -> dict
         return report(job, methods, search)
 
 
-def prepare(config: LoadedConfig, folder: RunFolder) -> Job:
+def prepare(config: LoadedConfig[Config], folder: RunFolder) -> Job:
     """Load the data and see that all that is asked for exists, before anything is trained."""
     values = config.values
     log.info("data: %s", describe(config.table, "data"))
@@ -101,7 +99,7 @@ def prepare(config: LoadedConfig, folder: RunFolder) -> Job:
     return Job(config, folder, splits, space, trainer, device)
 
 
-def check_budgets(config: LoadedConfig, space: SearchSpace) -> dict[str, float]:
+def check_budgets(config: LoadedConfig[Config], space: SearchSpace) -> dict[str, float]:
     """The number of architectures inside each budget; an empty one is refused with the attainable range."""
     counts = {}
     for name, budget in config.values.budgets.items():
@@ -188,23 +186,27 @@ def family_method(job: Job, search: FamilySearch, architectures: Mapping[str, Ar
 def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str, Architecture]) -> list[Method]:
     """Train and search what a user would do instead, and predict the report split with it."""
     values = job.config.values
+    family = {name: SubNetwork(values.supernet, architecture) for name, architecture in architectures.items()}
     plans: dict[str, Mapping[str, Source]] = {
-        name: baseline.plan(architectures, search) for name, baseline in values.baselines.items()
+        name: baseline.plan(family, search) for name, baseline in values.baselines.items()
     }
-    bench = Bench(
-        plugin=values.supernet,
-        input_shape=job.splits.input_shape,
-        classes=job.classes,
-        trainer=job.trainer,
-        calibration=search.evaluator.calibration,
+    shop = Workshop(
+        splits=job.splits,
+        training=values.training,
+        fine_tuning=values.training,
+        device=job.device,
+        calibration_images=values.search.calibration_images,
         folder=job.folder.trainings,
         seed=values.seed,
     )
-    bench.train_all(_trainings(plans.values()), values.machine.workers)
+    make_all({values.seed: shop}, {values.seed: _models(plans.values())}, values.machine.workers)
     entries = [(name, member, source) for name, plan in plans.items() for member, source in plan.items()]
     predictions: dict[str, dict[str, Predictions]] = {name: {} for name in plans}
     for name, member, source in track(entries, "predict baselines", len(entries)):
-        network = bench.train(source) if isinstance(source, Training) else search.evaluator.network(source.architecture)
+        if isinstance(source, Inherited):
+            network = search.evaluator.network(source.architecture)
+        else:
+            network = shop.module(source)
         predictions[name][member] = predict_report(job, f"{name}-{member}", network)
     return [
         _method(
@@ -212,9 +214,9 @@ def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str,
             name,
             values.baselines[name].title,
             (type(values.baselines[name]).__doc__ or "").splitlines()[0],
-            {member: source.architecture for member, source in plan.items()},
+            {member: architecture_of(source) for member, source in plan.items()},
             predictions[name],
-            bench.training_macs(own, job.space) if (own := _trainings([plan])) else _supernet_training_macs(job),
+            training_macs(shop, own) if (own := _models([plan])) else _supernet_training_macs(job),
         )
         for name, plan in plans.items()
     ]
@@ -245,8 +247,8 @@ def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, A
     return write_report(contents, job.folder.report)
 
 
-def _trainings(plans: Iterable[Mapping[str, Source]]) -> list[Training]:
-    return [source for plan in plans for source in plan.values() if isinstance(source, Training)]
+def _models(plans: Iterable[Mapping[str, Source]]) -> list[Model]:
+    return [source for plan in plans for source in plan.values() if not isinstance(source, Inherited)]
 
 
 def _supernet_key(job: Job) -> tuple[Key, ...]:

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from regnas.baselines.accuracy_only import AccuracyOnly
-from regnas.baselines.bench import Bench
 from regnas.baselines.elodi import Elodi
 from regnas.baselines.focal_distillation import FocalDistillation
 from regnas.baselines.independent import Independent
-from regnas.baselines.sources import Inherited, Source, Training
+from regnas.baselines.sources import Family, Inherited, Source, SubNetwork, architecture_of
 from regnas.registry import Registry
-from regnas.space import Architecture
 
 if TYPE_CHECKING:  # workers that only train need no study
     from regnas.search import FamilySearch
@@ -22,7 +20,7 @@ class Baseline(Protocol):
     @property
     def title(self) -> str: ...
 
-    def plan(self, family: Mapping[str, Architecture], search: FamilySearch) -> Mapping[str, Source]:
+    def plan(self, family: Family, search: FamilySearch) -> Mapping[str, Source]:
         """For each member of the family, the network that stands in its place."""
         ...
 
@@ -37,4 +35,4 @@ BASELINES: Registry[Baseline] = Registry(
     },
 )
 
-__all__ = ["BASELINES", "Baseline", "Bench", "Inherited", "Source", "Training"]
+__all__ = ["BASELINES", "Baseline", "Family", "Inherited", "Source", "SubNetwork", "architecture_of"]

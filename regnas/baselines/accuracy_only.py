@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from regnas.baselines.sources import Inherited
-from regnas.space import Architecture
+from regnas.baselines.sources import Family, Inherited
 
 if TYPE_CHECKING:  # workers that only train need no study
     from regnas.search import FamilySearch
@@ -19,6 +17,6 @@ class AccuracyOnly:
 
     title: ClassVar[str] = "Accuracy-only search (OFA)"
 
-    def plan(self, family: Mapping[str, Architecture], search: FamilySearch) -> dict[str, Inherited]:
-        smallest = next(iter(family.values()))
+    def plan(self, family: Family, search: FamilySearch) -> dict[str, Inherited]:
+        smallest = next(iter(family.values())).architecture
         return {name: Inherited(architecture) for name, architecture in search.accuracy_only(smallest).items()}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from regnas.baselines.sources import Training
-from regnas.losses import LogitDifferenceInhibition
-from regnas.space import Architecture
+from regnas.baselines.sources import Family, planned
+from regnas.methods import elodi
+from regnas.models import Model
 
 if TYPE_CHECKING:  # workers that only train need no study
     from regnas.search import FamilySearch
@@ -24,22 +23,14 @@ class Elodi:
     power: float = 2.0
 
     def __post_init__(self) -> None:
-        if self.members < 1 or not 0 <= self.alpha <= 1:
-            raise ValueError("members must be at least 1 and alpha between 0 and 1")
+        self._method()
 
     @property
     def title(self) -> str:
         return f"ELODI (m = {self.members})"
 
-    def plan(self, family: Mapping[str, Architecture], search: FamilySearch) -> dict[str, Training]:
-        loss = LogitDifferenceInhibition(self.power, self.top_k)
-        return {
-            name: Training(
-                architecture,
-                label_weight=1 - self.alpha,
-                loss=loss,
-                weight=self.alpha,
-                teachers=tuple(Training(architecture, repeat) for repeat in range(self.members)),
-            )
-            for name, architecture in family.items()
-        }
+    def plan(self, family: Family, search: FamilySearch) -> dict[str, Model]:
+        return planned(self._method(), family)
+
+    def _method(self) -> elodi.Elodi:
+        return elodi.Elodi(self.members, self.alpha, self.top_k, self.power)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from regnas.baselines.sources import Training
-from regnas.losses import FocalDistillationLM
-from regnas.space import Architecture
+from regnas.baselines.sources import Family, planned
+from regnas.methods.focal_distillation_lm import FocalDistillationLM
+from regnas.models import Model
 
 if TYPE_CHECKING:  # workers that only train need no study
     from regnas.search import FamilySearch
@@ -24,14 +23,5 @@ class FocalDistillation:
 
     title: ClassVar[str] = "Focal distillation (FD-LM)"
 
-    def plan(self, family: Mapping[str, Architecture], search: FamilySearch) -> dict[str, Training]:
-        loss = FocalDistillationLM(self.alpha, self.beta)
-        plan: dict[str, Training] = {}
-        for name, architecture in family.items():
-            smaller = list(plan.values())[-1:]
-            plan[name] = (
-                Training(architecture, loss=loss, weight=self.weight, teachers=tuple(smaller))
-                if smaller
-                else Training(architecture)
-            )
-        return plan
+    def plan(self, family: Family, search: FamilySearch) -> dict[str, Model]:
+        return planned(FocalDistillationLM(self.alpha, self.beta, self.weight), family)

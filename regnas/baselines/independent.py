@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from regnas.baselines.sources import Training
-from regnas.space import Architecture
+from regnas.baselines.sources import Family, planned
+from regnas.methods.none import NoTreatment
+from regnas.models import Model
 
 if TYPE_CHECKING:  # workers that only train need no study
     from regnas.search import FamilySearch
@@ -19,5 +19,5 @@ class Independent:
 
     title: ClassVar[str] = "Independent training"
 
-    def plan(self, family: Mapping[str, Architecture], search: FamilySearch) -> dict[str, Training]:
-        return {name: Training(architecture) for name, architecture in family.items()}
+    def plan(self, family: Family, search: FamilySearch) -> dict[str, Model]:
+        return planned(NoTreatment(), family)

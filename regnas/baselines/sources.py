@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from regnas.losses import Loss
-from regnas.runtime.files import digest_of
+from torch import nn
+
+from regnas.methods import Chain, Method, Release, Stage
+from regnas.models import Model, network_of
 from regnas.space import Architecture
+from regnas.supernet import InputShape, SupernetPlugin
+
+
+@dataclass(frozen=True)
+class SubNetwork:
+    """The plain network of an architecture, with weights of its own."""
+
+    plugin: SupernetPlugin
+    architecture: Architecture
+
+    def build(self, input_shape: InputShape, classes: int) -> nn.Module:
+        return self.plugin.network(self.architecture, input_shape, classes)
 
 
 @dataclass(frozen=True)
@@ -18,46 +31,17 @@ class Inherited:
     architecture: Architecture
 
 
-@dataclass(frozen=True)
-class Training:
-    """A training of its own: label_weight * cross-entropy + weight * loss(mean logits of the teachers).
-
-    Two trainings of the same content are one: what several methods need is trained once. ``repeat`` numbers the
-    trainings that differ in nothing but chance.
-    """
-
-    architecture: Architecture
-    repeat: int = 0
-    label_weight: float = 1.0
-    loss: Loss | None = None
-    weight: float = 0.0
-    teachers: tuple[Training, ...] = ()
-
-    @cached_property
-    def id(self) -> str:
-        return digest_of(self._content())[:12]
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "architecture": self.architecture.to_json(),
-            "repeat": self.repeat,
-            "label_weight": self.label_weight,
-            "loss": [type(self.loss).__name__, asdict(self.loss)] if self.loss else None,  # type: ignore[call-overload]
-            "weight": self.weight,
-            "teachers": [teacher.id for teacher in self.teachers],
-        }
+Family = Mapping[str, SubNetwork]  # by member, from the smallest to the largest
+Source = Inherited | Model
 
 
-Source = Inherited | Training
+def planned(method: Method, family: Family) -> dict[str, Model]:
+    """A way of updating a model, along the members of a family: each larger one follows the smaller."""
+    chain = Chain(tuple(Stage(name, Release(network)) for name, network in family.items()))
+    return dict(zip(family, method.plan(chain), strict=True))
 
 
-def needed(trainings: list[Training]) -> dict[Training, tuple[Training, ...]]:
-    """All these trainings and their teachers', each with what it has to wait for."""
-    found: dict[Training, tuple[Training, ...]] = {}
-    pending = list(trainings)
-    while pending:
-        training = pending.pop(0)
-        if training not in found:
-            found[training] = training.teachers
-            pending.extend(training.teachers)
-    return found
+def architecture_of(source: Source) -> Architecture:
+    network = source if isinstance(source, Inherited) else network_of(source)
+    assert isinstance(network, Inherited | SubNetwork)
+    return network.architecture

@@ -7,6 +7,7 @@ from typing import Protocol
 from regnas.data.arrays import Arrays
 from regnas.data.digits import Digits
 from regnas.data.image_folder import ImageFolder
+from regnas.data.shares import WHOLE, Share, in_random_class_order
 from regnas.data.splits import Preprocessing, Split, Splits, hold_out
 from regnas.data.torchvision_sets import Cifar10, Cifar100, FashionMnist
 from regnas.registry import Registry
@@ -32,6 +33,7 @@ DATASETS: Registry[DataSet] = Registry(
 
 __all__ = [
     "DATASETS",
+    "WHOLE",
     "Arrays",
     "Cifar10",
     "Cifar100",
@@ -40,7 +42,9 @@ __all__ = [
     "FashionMnist",
     "ImageFolder",
     "Preprocessing",
+    "Share",
     "Split",
     "Splits",
     "hold_out",
+    "in_random_class_order",
 ]

@@ -5,19 +5,26 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from regnas.errors import ConfigurationError
 from regnas.runtime.files import environment_problem
+from regnas.runtime.signals import stop_if_asked
 
 LOCK = ".lock"
+POLL_SECONDS = 0.5
 
 
 @contextmanager
-def exclusive(folder: Path) -> Iterator[None]:
-    """Hold the folder for the length of the block; the system lets go of it when the process dies."""
+def exclusive(folder: Path, patient: bool = False) -> Iterator[None]:
+    """Hold the folder for the length of the block; the system lets go of it when the process dies.
+
+    Where another process holds it, a patient caller waits and any other is refused.
+    """
     path = folder / LOCK
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -25,13 +32,22 @@ def exclusive(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise environment_problem(error, folder) from error
     with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            handle.seek(0)
-            holder = handle.read().strip() or "another process"
-            raise ConfigurationError(f"{folder} is in use by {holder}: wait for it or choose another --out") from None
+        while not _taken(handle):
+            if not patient:
+                handle.seek(0)
+                holder = handle.read().strip() or "another process"
+                raise ConfigurationError(f"{folder} is in use by {holder}: wait for it or choose another --out")
+            stop_if_asked()
+            time.sleep(POLL_SECONDS)
         handle.truncate(0)
         handle.write(f"process {os.getpid()} on {socket.gethostname()}")
         handle.flush()
         yield
+
+
+def _taken(handle: TextIO) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,7 +1,7 @@
 """The search: what is evaluated, what it is worth, what comes next, and the record of it."""
 
 from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, SearchAlgorithm
-from regnas.search.evaluator import Evaluator, first_images, logits_of, predictions_from, prepared
+from regnas.search.evaluator import Evaluator
 from regnas.search.rewards import REWARDS, Measures, Reward, TopOne, TopOneAndFlips
 from regnas.search.searching import FamilySearch, best, search
 from regnas.search.study import Study, Trial, sqlite_storage, study_names
@@ -21,10 +21,6 @@ __all__ = [
     "TopOneAndFlips",
     "Trial",
     "best",
-    "first_images",
-    "logits_of",
-    "predictions_from",
-    "prepared",
     "search",
     "sqlite_storage",
     "study_names",

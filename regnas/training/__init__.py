@@ -5,18 +5,25 @@ from regnas.training.objective import (
     Congruence,
     Objective,
     Sandwich,
-    SingleNetwork,
     Step,
     SupernetObjective,
     mean_logits,
 )
+from regnas.training.prediction import PREDICTION_BATCH, first_images, logits_of, predictions_from, prepared
 from regnas.training.recipe import Augmentation, Recipe
+from regnas.training.single_network import FeatureTerm, LogitTerm, SingleNetwork
+from regnas.training.ties import Mixing, QuadraticPenalty, leading_part
 from regnas.training.trainer import Trainer
 
 __all__ = [
+    "PREDICTION_BATCH",
     "Augmentation",
     "Congruence",
+    "FeatureTerm",
+    "LogitTerm",
+    "Mixing",
     "Objective",
+    "QuadraticPenalty",
     "Recipe",
     "Sandwich",
     "SingleNetwork",
@@ -24,5 +31,10 @@ __all__ = [
     "SupernetObjective",
     "Trainer",
     "calibrate",
+    "first_images",
+    "leading_part",
+    "logits_of",
     "mean_logits",
+    "predictions_from",
+    "prepared",
 ]

@@ -1,4 +1,4 @@
-"""What one step minimises: for a single network, and for a supernet."""
+"""What one step minimises, and how a step of a supernet does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor, nn
 
-from regnas.losses import CrossEntropy, KnowledgeDistillation, Loss
+from regnas.losses import KnowledgeDistillation, Loss
 from regnas.runtime.randomness import Key, chooser
 from regnas.space import Architecture, EvenSampler, SearchSpace
 
@@ -20,6 +20,7 @@ class Step:
 
     images: Tensor
     targets: Tensor
+    indices: Tensor  # of the samples in the training split
     index: int
     progress: float
 
@@ -28,29 +29,6 @@ class Objective(Protocol):
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
         """The loss of the step, a scalar."""
         ...
-
-
-@dataclass(frozen=True)
-class SingleNetwork:
-    """Cross-entropy, and a loss against the mean logits of frozen teachers where there are any.
-
-    The teachers see the student's own batch, augmentation included, and run without gradients.
-    """
-
-    label_loss: Loss = field(default_factory=CrossEntropy)
-    label_weight: float = 1.0
-    teachers: tuple[nn.Module, ...] = ()
-    loss: Loss = field(default_factory=KnowledgeDistillation)
-    weight: float = 0.0
-
-    def __call__(self, model: nn.Module, step: Step) -> Tensor:
-        logits = model(step.images)
-        total = self.label_weight * self.label_loss(logits, step.targets, logits).mean()
-        if self.teachers:
-            with torch.no_grad():
-                reference = mean_logits([teacher(step.images) for teacher in self.teachers])
-            total = total + self.weight * self.loss(logits, step.targets, reference).mean()
-        return total
 
 
 @dataclass(frozen=True)

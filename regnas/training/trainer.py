@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from regnas.data import Preprocessing, Split
 from regnas.errors import TrainingDiverged
 from regnas.runtime.progress import Bar
-from regnas.runtime.randomness import Key, generator
+from regnas.runtime.randomness import Key, generator, key_to_int
 from regnas.runtime.signals import asked_to_stop, stop_if_asked
 from regnas.runtime.tensors import load_into
 from regnas.training.checkpoint import last_checkpoint, newest_path, save_checkpoint
@@ -55,8 +55,9 @@ class Trainer:
         )
         state = _State(model, optimizer, self.recipe.ema_decay)
         done = state.restore(folder)
-        with Bar(description, self.total_steps, done) as bar:
+        with Bar(description, self.total_steps, done) as bar, torch.random.fork_rng(devices=[]):
             for step in self._steps(key, done):
+                torch.manual_seed(key_to_int(*key, "layers", step.index))  # for dropout and its like
                 loss = self._step(model, optimizer, objective, step, folder)
                 state.average()
                 if (step.index + 1) % self.steps_per_epoch == 0 or asked_to_stop():
@@ -98,7 +99,7 @@ class Trainer:
                 images = self.recipe.augmentation(images, generator(*key, "augmentation", index))
                 images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
                 targets = self.split.targets[chosen].to(self.device)
-                yield Step(images, targets, index, index / self.total_steps)
+                yield Step(images, targets, chosen, index, index / self.total_steps)
 
 
 class _State:

@@ -1,0 +1,78 @@
+"""Ways to update a model, one file each: a method plans which models stand in for the releases of a chain."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from regnas.methods.backward_compatible import BackwardCompatible
+from regnas.methods.bayesian_update import BayesianUpdate
+from regnas.methods.bcwi import WeightInterpolation
+from regnas.methods.bcwi_fisher import FisherInterpolation
+from regnas.methods.bcwi_soup import SoupInterpolation
+from regnas.methods.centric import CentricMember
+from regnas.methods.chain import Chain, References, Release, Stage
+from regnas.methods.dropout import Dropout
+from regnas.methods.dynamic_focal_distillation import DynamicFocalDistillation
+from regnas.methods.elodi import Elodi
+from regnas.methods.elodi_legacy import ElodiLegacy
+from regnas.methods.ensemble import Ensemble
+from regnas.methods.ewc import ElasticConsolidation
+from regnas.methods.focal_distillation_kl import FocalDistillationKL
+from regnas.methods.focal_distillation_lm import FocalDistillationLM
+from regnas.methods.gated_distillation import GatedDistillation
+from regnas.methods.heterogeneous_ensemble import HeterogeneousEnsemble
+from regnas.methods.knowledge_distillation import KnowledgeDistillation
+from regnas.methods.mixout import Mixout
+from regnas.methods.naive import Naive
+from regnas.methods.none import NoTreatment
+from regnas.methods.prior_weight_decay import PriorWeightDecay
+from regnas.methods.regression_alleviating import RegressionAlleviating
+from regnas.models import Model
+from regnas.registry import Registry
+
+
+class Method(Protocol):
+    """A frozen dataclass: its fields are its keys in the configuration, its docstring is what `regnas list` shows."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def targeted(self) -> bool:
+        """Whether it looks at references: in a chain it then runs once for every kind of them."""
+        ...
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        """For every release of the chain, the model that stands in its place."""
+        ...
+
+
+METHODS: Registry[Method] = Registry(
+    "method",
+    {
+        "none": NoTreatment,
+        "naive": Naive,
+        "knowledge_distillation": KnowledgeDistillation,
+        "focal_distillation_kl": FocalDistillationKL,
+        "focal_distillation_lm": FocalDistillationLM,
+        "dynamic_focal_distillation": DynamicFocalDistillation,
+        "gated_distillation": GatedDistillation,
+        "bct": BackwardCompatible,
+        "ract": RegressionAlleviating,
+        "bayesian_update": BayesianUpdate,
+        "dropout": Dropout,
+        "ensemble": Ensemble,
+        "heterogeneous_ensemble": HeterogeneousEnsemble,
+        "centric": CentricMember,
+        "elodi": Elodi,
+        "elodi_legacy": ElodiLegacy,
+        "bcwi": WeightInterpolation,
+        "bcwi_soup": SoupInterpolation,
+        "bcwi_fisher": FisherInterpolation,
+        "ewc": ElasticConsolidation,
+        "prior_weight_decay": PriorWeightDecay,
+        "mixout": Mixout,
+    },
+)
+
+__all__ = ["METHODS", "Chain", "Method", "References", "Release", "Stage"]

@@ -1,0 +1,28 @@
+"""Backward-compatible training of features (BCT: Shen et al., CVPR 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas import losses
+from regnas.methods.chain import Chain, feature_lessons
+from regnas.models import Model
+
+
+@dataclass(frozen=True)
+class BackwardCompatible:
+    """BCT: the old model's classifier has to read the new features too."""
+
+    weight: float = 1.0
+
+    title: ClassVar[str] = "BCT"
+    targeted: ClassVar[bool] = True
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        loss = losses.BackwardCompatible()
+        return chain.targeted(
+            lambda stage, previous, references: stage.train(
+                previous, feature_lessons=feature_lessons(loss, self.weight, references)
+            )
+        )

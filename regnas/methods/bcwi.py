@@ -1,0 +1,32 @@
+"""Backward-compatible weight interpolation (BCWI: Schumann et al., 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas.methods.chain import Chain, Stage, fine_tuned
+from regnas.models import Interpolated, Model
+
+
+@dataclass(frozen=True)
+class WeightInterpolation:
+    """BCWI: alpha * old weights + (1 - alpha) * weights fine-tuned from them; alpha costs no training."""
+
+    alpha: float = 0.4
+
+    targeted: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.alpha <= 1:
+            raise ValueError(f"alpha is {self.alpha}: it has to lie between 0 and 1")
+
+    @property
+    def title(self) -> str:
+        return f"BCWI (α = {self.alpha:g})"
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        return chain.targeted(self._treat)
+
+    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+        return Interpolated(previous, fine_tuned(stage, previous, "bcwi"), self.alpha)

@@ -1,0 +1,33 @@
+"""BCWI with every weight counted by its Fisher information (FisherBCWI: Schumann et al., 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas.methods.chain import Chain, Stage, fine_tuned
+from regnas.models import Interpolated, Model
+
+
+@dataclass(frozen=True)
+class FisherInterpolation:
+    """Fisher BCWI: interpolation in which a weight counts by how much its own model depends on it."""
+
+    alpha: float = 0.4
+    samples: int = 512
+
+    targeted: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.alpha <= 1 or self.samples < 1:
+            raise ValueError("alpha must lie between 0 and 1 and samples be at least 1")
+
+    @property
+    def title(self) -> str:
+        return f"Fisher BCWI (α = {self.alpha:g})"
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        return chain.targeted(self._treat)
+
+    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+        return Interpolated(previous, fine_tuned(stage, previous, "bcwi_fisher"), self.alpha, self.samples)

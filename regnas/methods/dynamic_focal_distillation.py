@@ -1,0 +1,27 @@
+"""Distillation where the old model is the surer one (Xie et al., ACL 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas import losses
+from regnas.methods.chain import Chain, lessons
+from regnas.models import Model
+
+
+@dataclass(frozen=True)
+class DynamicFocalDistillation:
+    """Dynamic FD: distillation to the old model where it gives the label more probability than the new one does."""
+
+    temperature: float = 1.0
+    weight: float = 1.0
+
+    title: ClassVar[str] = "Dynamic FD"
+    targeted: ClassVar[bool] = True
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        loss = losses.DynamicFocalDistillation(self.temperature)
+        return chain.targeted(
+            lambda stage, previous, references: stage.train(previous, lessons=lessons(loss, self.weight, references))
+        )

@@ -1,0 +1,39 @@
+"""The ensemble paragon (PCT: Yan et al., CVPR 2021, section 4.3): what a single model is measured against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas.methods.chain import Chain, Stage
+from regnas.models import Ensemble as MeanOfMembers
+from regnas.models import Model
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Ensemble paragon: mean logits of independently trained members, for the old and the new side."""
+
+    members: int = 8
+
+    targeted: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.members < 2:
+            raise ValueError(f"members is {self.members}: an ensemble has at least 2")
+
+    @property
+    def title(self) -> str:
+        return f"Ensemble paragon (m = {self.members})"
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        return chain.untargeted(self._side)
+
+    def _side(self, stage: Stage, previous: Model | None) -> Model:
+        return MeanOfMembers(homogeneous(stage, previous, self.members))
+
+
+def homogeneous(stage: Stage, previous: Model | None, count: int) -> tuple[Model, ...]:
+    """Trainings that differ in chance alone; a fine-tuned member starts from its own predecessor."""
+    before = previous.members if isinstance(previous, MeanOfMembers) else (previous,) * count
+    return tuple(stage.train(before[repeat], repeat) for repeat in range(count))

@@ -1,0 +1,29 @@
+"""Focal distillation by divergence (PCT: Yan et al., CVPR 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas import losses
+from regnas.methods.chain import Chain, lessons
+from regnas.models import Model
+
+
+@dataclass(frozen=True)
+class FocalDistillationKL:
+    """FD-KL: distillation to the old model, more where it is right, by temperature-scaled divergence."""
+
+    alpha: float = 1.0
+    beta: float = 5.0
+    temperature: float = 100.0
+    weight: float = 1.0
+
+    title: ClassVar[str] = "FD-KL"
+    targeted: ClassVar[bool] = True
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        loss = losses.FocalDistillationKL(self.alpha, self.beta, self.temperature)
+        return chain.targeted(
+            lambda stage, previous, references: stage.train(previous, lessons=lessons(loss, self.weight, references))
+        )

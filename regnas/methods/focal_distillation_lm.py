@@ -1,0 +1,28 @@
+"""Focal distillation by matching logits (PCT: Yan et al., CVPR 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas import losses
+from regnas.methods.chain import Chain, lessons
+from regnas.models import Model
+
+
+@dataclass(frozen=True)
+class FocalDistillationLM:
+    """FD-LM: distillation to the old model, more where it is right, by the squared distance of logits."""
+
+    alpha: float = 1.0
+    beta: float = 5.0
+    weight: float = 1.0
+
+    title: ClassVar[str] = "FD-LM"
+    targeted: ClassVar[bool] = True
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        loss = losses.FocalDistillationLM(self.alpha, self.beta)
+        return chain.targeted(
+            lambda stage, previous, references: stage.train(previous, lessons=lessons(loss, self.weight, references))
+        )

@@ -1,0 +1,27 @@
+"""Distillation to the old model on all samples alike (Hinton, Vinyals and Dean, 2015)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas import losses
+from regnas.methods.chain import Chain, lessons
+from regnas.models import Model
+
+
+@dataclass(frozen=True)
+class KnowledgeDistillation:
+    """KD: distillation to the old model, all samples alike, at the temperature that PCT and ELODI distil with."""
+
+    temperature: float = 100.0
+    weight: float = 1.0
+
+    title: ClassVar[str] = "KD"
+    targeted: ClassVar[bool] = True
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        loss = losses.KnowledgeDistillation(self.temperature)
+        return chain.targeted(
+            lambda stage, previous, references: stage.train(previous, lessons=lessons(loss, self.weight, references))
+        )

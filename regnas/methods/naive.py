@@ -1,0 +1,26 @@
+"""More weight for what the old model has right (PCT: Yan et al., CVPR 2021, eq. 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas import losses
+from regnas.methods.chain import Chain, lessons
+from regnas.models import Model
+
+
+@dataclass(frozen=True)
+class Naive:
+    """Naive: cross-entropy once more on samples that the old model has right."""
+
+    weight: float = 1.0
+
+    title: ClassVar[str] = "Naive"
+    targeted: ClassVar[bool] = True
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        loss = losses.Naive()
+        return chain.targeted(
+            lambda stage, previous, references: stage.train(previous, lessons=lessons(loss, self.weight, references))
+        )

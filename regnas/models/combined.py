@@ -1,0 +1,213 @@
+"""Models made of other models, without training."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from regnas.data import WHOLE, Share
+from regnas.losses import cost_ratio_decision
+from regnas.models.fisher import fisher_information
+from regnas.models.model import Model
+from regnas.models.workshop import Workshop
+from regnas.networks import Network
+from regnas.training import calibrate, leading_part, mean_logits
+
+# Keeps the division of the Fisher-weighted mean defined where neither model cares about a weight.
+SMALLEST_IMPORTANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The mean logits of its members."""
+
+    members: tuple[Model, ...]
+
+    @property
+    def share(self) -> Share:
+        return share_of(self.members[0])
+
+    def parts(self) -> tuple[Model, ...]:
+        return self.members
+
+    def build(self, shop: Workshop) -> nn.Module:
+        return MeanOfLogits([shop.module(member) for member in self.members])
+
+
+@dataclass(frozen=True)
+class Centric:
+    """Of its members the one whose logits are nearest to their mean, on the search split (Xie et al., ACL 2021)."""
+
+    members: tuple[Model, ...]
+
+    @property
+    def share(self) -> Share:
+        return share_of(self.members[0])
+
+    def parts(self) -> tuple[Model, ...]:
+        return self.members
+
+    def build(self, shop: Workshop) -> nn.Module:
+        logits = torch.stack([shop.logits(member, shop.splits.search) for member in self.members])  # [M, N, C]
+        distances = (logits - logits.mean(dim=0)).square().sum(dim=2).mean(dim=1)  # [M]
+        return shop.module(self.members[int(distances.argmin())])
+
+
+@dataclass(frozen=True)
+class Soup:
+    """The mean of its members' weights (Wortsman et al., ICML 2022)."""
+
+    members: tuple[Model, ...]
+
+    @property
+    def share(self) -> Share:
+        return share_of(self.members[0])
+
+    def parts(self) -> tuple[Model, ...]:
+        return self.members
+
+    def build(self, shop: Workshop) -> nn.Module:
+        states = [dict(shop.module(member).named_parameters()) for member in self.members]
+        mixed = {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
+        return with_weights(shop, self.members[0], mixed)
+
+
+@dataclass(frozen=True)
+class Interpolated:
+    """alpha * old weights + (1 - alpha) * new weights (BCWI: Schumann et al., 2023).
+
+    With ``fisher_samples`` every weight counts by the Fisher information of its own model: (alpha F_old w_old +
+    (1 - alpha) F_new w_new) / (alpha F_old + (1 - alpha) F_new). Rows that the old model does not have are the new's.
+    """
+
+    old: Model
+    new: Model
+    alpha: float
+    fisher_samples: int = 0
+
+    @property
+    def share(self) -> Share:
+        return share_of(self.new)
+
+    def parts(self) -> tuple[Model, ...]:
+        return self.old, self.new
+
+    def build(self, shop: Workshop) -> nn.Module:
+        if self.alpha == 0:
+            return shop.module(self.new)
+        if self.alpha == 1 and share_of(self.old).classes == share_of(self.new).classes:
+            return shop.module(self.old)
+        olds = dict(shop.module(self.old).named_parameters())
+        mixed = {name: weight.clone() for name, weight in shop.module(self.new).named_parameters()}
+        importances = [
+            fisher_information(shop, model, self.fisher_samples) if self.fisher_samples else None
+            for model in (self.old, self.new)
+        ]
+        for name, old in olds.items():
+            new = leading_part(mixed[name], old)
+            share_old, share_new = torch.as_tensor(self.alpha), torch.as_tensor(1 - self.alpha)
+            if importances[0] is not None and importances[1] is not None:
+                share_old = self.alpha * (importances[0][name] + SMALLEST_IMPORTANCE)
+                share_new = (1 - self.alpha) * (leading_part(importances[1][name], old) + SMALLEST_IMPORTANCE)
+            new.copy_((share_old * old + share_new * new) / (share_old + share_new))
+        return with_weights(shop, self.new, mixed)
+
+
+@dataclass(frozen=True)
+class BayesianUpdated:
+    """Both models run; the old answer stands unless the posterior speaks clearly for another (Träuble et al., 2021)."""
+
+    old: Model
+    new: Model
+    cost_ratio: float
+
+    @property
+    def share(self) -> Share:
+        return share_of(self.new)
+
+    def parts(self) -> tuple[Model, ...]:
+        return self.old, self.new
+
+    def build(self, shop: Workshop) -> nn.Module:
+        targets = shop.splits.search.targets
+        classes = shop.classes
+        old, new = (
+            log_confusion(shop.logits(model, shop.splits.search).argmax(dim=1), targets, classes)
+            for model in (self.old, self.new)
+        )
+        module = BayesianDecision(shop.module(self.old), shop.module(self.new), old, new, self.cost_ratio)
+        return module.to(shop.device)
+
+
+class MeanOfLogits(nn.Module):
+    def __init__(self, members: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return mean_logits([member(images) for member in self.members])
+
+
+class BayesianDecision(nn.Module):
+    """log p(y | old answer, new answer) for each class y, with the class that is decided for on top.
+
+    The prior over classes is uniform; ``old_confusion`` and ``new_confusion`` [C, C] hold log p(answer | y).
+    """
+
+    def __init__(
+        self, old: nn.Module, new: nn.Module, old_confusion: Tensor, new_confusion: Tensor, cost_ratio: float
+    ) -> None:
+        super().__init__()
+        self.old = old
+        self.new = new
+        self.register_buffer("old_confusion", old_confusion)
+        self.register_buffer("new_confusion", new_confusion)
+        self.cost_ratio = cost_ratio
+
+    def forward(self, images: Tensor) -> Tensor:
+        old_answer = self.old(images).argmax(dim=1)  # [N]
+        new_answer = self.new(images).argmax(dim=1)  # [N]
+        likelihood = self.old_confusion[:, old_answer] + self.new_confusion[:, new_answer]  # type: ignore[index]
+        log_posterior: Tensor = likelihood.T.log_softmax(dim=1)  # [C, N] -> [N, C]
+        decided = cost_ratio_decision(log_posterior, old_answer, self.cost_ratio)[:, None]  # [N, 1]
+        best = log_posterior.argmax(dim=1, keepdim=True)  # [N, 1]
+        values = log_posterior.gather(1, best), log_posterior.gather(1, decided)
+        return log_posterior.scatter(1, best, values[1]).scatter(1, decided, values[0])
+
+
+def log_confusion(predicted: Tensor, targets: Tensor, classes: int) -> Tensor:
+    """log p(predicted | target) [C, C], rows by target; one more of each count stands for what was not seen."""
+    counts = torch.bincount(targets * classes + predicted, minlength=classes**2).reshape(classes, classes) + 1.0
+    return (counts / counts.sum(dim=1, keepdim=True)).log()
+
+
+def with_weights(shop: Workshop, like: Model, weights: dict[str, Tensor]) -> nn.Module:
+    """A copy of a model's network with other weights, and the batch-norm statistics that belong to those."""
+    network = copy.deepcopy(shop.module(like))
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            parameter.copy_(weights[name])
+    return calibrate(network, shop.calibration(share_of(like)))
+
+
+def share_of(model: Model) -> Share:
+    """The share of the data that a model knows."""
+    return getattr(model, "share", WHOLE)
+
+
+def network_of(model: Model | None) -> Network | None:
+    """The architecture whose weights a model has, where it is one set of weights."""
+    if isinstance(model, Interpolated | BayesianUpdated):
+        return network_of(model.new)
+    if isinstance(model, Soup | Centric):
+        return network_of(model.members[0])
+    return getattr(model, "network", None)
+
+
+def weights_in(model: Model) -> Model:
+    """The model whose weights go on where this one is trained further."""
+    return weights_in(model.new) if isinstance(model, BayesianUpdated) else model

@@ -1,0 +1,27 @@
+"""What a value is made of, for digests: two values of the same content are the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from regnas.space import Architecture
+
+
+def content_of(value: Any, inner: Callable[[Any], Any | None] = lambda _: None) -> Any:
+    """A JSON value with the names of the classes and all fields; what ``inner`` answers for stands for a part."""
+    replaced = inner(value)
+    if replaced is not None:
+        return replaced
+    if isinstance(value, Architecture):
+        return {"Architecture": value.to_json()}
+    if is_dataclass(value) and not isinstance(value, type):
+        told = [entry.name for entry in fields(value) if entry.init and entry.metadata.get("content", True)]
+        held = {name: content_of(getattr(value, name), inner) for name in told}
+        return {type(value).__name__: held}
+    if isinstance(value, Mapping):
+        return {str(key): content_of(entry, inner) for key, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return [content_of(entry, inner) for entry in value]
+    return value

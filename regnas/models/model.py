@@ -1,0 +1,48 @@
+"""A model as a value: where a network comes from, told by what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from torch import nn
+
+if TYPE_CHECKING:
+    from regnas.models.workshop import Workshop
+    from regnas.training import Recipe
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Immutable and hashable; two models of the same content are one, and are made once."""
+
+    def parts(self) -> tuple[Model, ...]:
+        """The models that have to exist before this one."""
+        ...
+
+    def build(self, shop: Workshop) -> nn.Module:
+        """The network, in evaluation mode; ``shop`` makes the parts."""
+        ...
+
+
+@runtime_checkable
+class Training(Model, Protocol):
+    """A model that is trained, and therefore kept."""
+
+    def recipe(self, shop: Workshop) -> Recipe: ...
+
+    def training_macs(self, shop: Workshop) -> int:
+        """Multiply-adds of this training alone, without its parts."""
+        ...
+
+
+def all_parts(models: Iterable[Model]) -> dict[Model, tuple[Model, ...]]:
+    """These models and all they are made of, each with its own parts."""
+    found: dict[Model, tuple[Model, ...]] = {}
+    pending = list(models)
+    while pending:
+        model = pending.pop()
+        if model not in found:
+            found[model] = model.parts()
+            pending.extend(found[model])
+    return found

@@ -1,0 +1,82 @@
+"""What ties a training to the weights of an older model, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypedDict
+
+from torch import Tensor
+
+from regnas.models.fisher import fisher_information
+from regnas.models.model import Model
+from regnas.models.workshop import Workshop
+from regnas.runtime.randomness import Key
+from regnas.training import Mixing, QuadraticPenalty
+
+
+class Prepared(TypedDict, total=False):
+    """What a tie adds to the objective."""
+
+    penalty: QuadraticPenalty
+    mixing: Mixing
+
+
+class Tie(Protocol):
+    """``samples`` are those that preparing takes a gradient of."""
+
+    replaces_weight_decay: ClassVar[bool]
+
+    @property
+    def old(self) -> Model: ...
+
+    @property
+    def samples(self) -> int: ...
+
+    def prepare(self, shop: Workshop, key: tuple[Key, ...]) -> Prepared: ...
+
+
+@dataclass(frozen=True)
+class Consolidated:
+    """strength / 2 * sum_i F_i (w_i - old_i)^2 with the Fisher information F of the old model (EWC)."""
+
+    old: Model
+    strength: float
+    samples: int
+
+    replaces_weight_decay: ClassVar[bool] = False
+
+    def prepare(self, shop: Workshop, key: tuple[Key, ...]) -> Prepared:
+        importance = fisher_information(shop, self.old, self.samples)
+        return {"penalty": QuadraticPenalty(weights_of(shop, self.old), self.strength, importance)}
+
+
+@dataclass(frozen=True)
+class DecayedToOld:
+    """strength / 2 * sum_i (w_i - old_i)^2 in place of the decay to zero."""
+
+    old: Model
+    strength: float
+
+    replaces_weight_decay: ClassVar[bool] = True
+    samples: ClassVar[int] = 0
+
+    def prepare(self, shop: Workshop, key: tuple[Key, ...]) -> Prepared:
+        return {"penalty": QuadraticPenalty(weights_of(shop, self.old), self.strength)}
+
+
+@dataclass(frozen=True)
+class MixedWithOld:
+    """In every step each weight is the old one with this probability (Mixout)."""
+
+    old: Model
+    probability: float
+
+    replaces_weight_decay: ClassVar[bool] = False
+    samples: ClassVar[int] = 0
+
+    def prepare(self, shop: Workshop, key: tuple[Key, ...]) -> Prepared:
+        return {"mixing": Mixing(weights_of(shop, self.old), self.probability, key)}
+
+
+def weights_of(shop: Workshop, model: Model) -> dict[str, Tensor]:
+    return {name: weight.detach() for name, weight in shop.module(model).named_parameters()}

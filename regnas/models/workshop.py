@@ -1,0 +1,174 @@
+"""Where models are made, and kept by content: what several methods or runs need is made once."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regnas.data import Share, Split, Splits
+from regnas.models.content import content_of
+from regnas.models.model import Model, Training, all_parts
+from regnas.networks import Network, macs_of
+from regnas.runtime.files import digest_of, read_json, require_keys, write_json
+from regnas.runtime.lock import exclusive
+from regnas.runtime.progress import Bar
+from regnas.runtime.randomness import key_to_int
+from regnas.runtime.tensors import load_into, load_tensors, save_tensors
+from regnas.runtime.workers import run_in_order
+from regnas.training import PREDICTION_BATCH, Recipe, Trainer, first_images, prepared
+
+NETWORK = "network.safetensors"
+RECORD = "model.json"
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass(frozen=True, eq=False)
+class Workshop:
+    """Makes models on one data set, with one recipe and one seed.
+
+    ``folder`` keeps every trained network under the digest of all that decides its weights: what it is, its data and
+    recipe, the seed, and the ``conditions`` (machine and versions) under which the bits are the same.
+    """
+
+    splits: Splits
+    training: Recipe
+    fine_tuning: Recipe  # of trainings that start from the weights of another model
+    device: torch.device
+    calibration_images: int
+    folder: Path
+    seed: int
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    aloud: bool = False  # every training shows its own progress
+    _modules: dict[str, nn.Module] = field(default_factory=dict, repr=False)
+    _trained_on: dict[Share, Split] = field(default_factory=dict, repr=False)
+    _identities: dict[Model, str] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_modules": {}}  # another process loads what it needs
+
+    # What a model is
+
+    def identity(self, model: Model) -> str:
+        """The digest of all that decides what this model computes, but for the machine."""
+        if model not in self._identities:
+            facts = [content_of(model, self._inner(model)), self.splits.digest, self.seed, self.calibration_images]
+            if isinstance(model, Training):
+                facts.append(content_of(model.recipe(self)))
+            self._identities[model] = digest_of(facts)
+        return self._identities[model]
+
+    def _inner(self, outer: Model) -> Callable[[Any], Any | None]:
+        return lambda value: self.identity(value) if isinstance(value, Model) and value is not outer else None
+
+    # What a model is made from
+
+    @property
+    def classes(self) -> int:
+        return len(self.splits.classes)
+
+    def samples(self, share: Share) -> Split:
+        """The training samples of a share; the same ones whatever the seed, as a team's old data is what it is."""
+        if share not in self._trained_on:
+            self._trained_on[share] = share.of(self.splits.train, self.classes, seed=0)
+        return self._trained_on[share]
+
+    def fresh(self, network: Network, classes: int, identity: str) -> nn.Module:
+        """A network with random weights that are keyed by the content: no training repeats another's chance."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(key_to_int(self.seed, "start", identity))
+            return self.placed(network.build(self.splits.input_shape, classes))
+
+    def placed(self, network: nn.Module) -> nn.Module:
+        return network.to(self.device, memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]
+
+    def trainer(self, recipe: Recipe, share: Share) -> Trainer:
+        return Trainer(recipe, self.samples(share), self.splits.preprocessing, self.device)
+
+    def calibration(self, share: Share) -> Tensor:
+        return first_images(self.samples(share), self.splits.preprocessing, self.calibration_images, self.device)
+
+    @torch.no_grad()
+    def logits(self, model: Model, split: Split) -> Tensor:
+        """[samples of the split, classes of the model], on the CPU."""
+        network = self.module(model)
+        batches = torch.split(split.images, PREDICTION_BATCH)
+        return torch.cat(
+            [network(prepared(batch, self.splits.preprocessing, self.device)).float().cpu() for batch in batches]
+        )
+
+    # Making
+
+    def module(self, model: Model) -> nn.Module:
+        """The network of a model, frozen and in evaluation mode; made only where it is not yet there."""
+        identity = self.identity(model)
+        if identity not in self._modules:
+            self._modules[identity] = model.build(self).requires_grad_(False).eval()
+        return self._modules[identity]
+
+    def kept(self, model: Model, network: nn.Module, train: Callable[[nn.Module, Path], nn.Module]) -> nn.Module:
+        """Load the trained weights of a model into ``network``; where there are none, train them and keep them."""
+        folder = self._shelf(model)
+        if (folder / RECORD).exists():
+            return self._load(folder, network)
+        with exclusive(folder, patient=True):  # another run may be at it
+            if (folder / RECORD).exists():
+                return self._load(folder, network)
+            network = train(network, folder / CHECKPOINTS)
+            sha256 = save_tensors(folder / NETWORK, network.state_dict())
+            write_json(folder / RECORD, {"sha256": sha256, "model": content_of(model), "seed": self.seed})
+            shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+        return network
+
+    def is_kept(self, model: Model) -> bool:
+        return (self._shelf(model) / RECORD).exists()
+
+    def macs(self, model: Model) -> int:
+        """Multiply-adds of one image."""
+        return macs_of(self.module(model), self.splits.input_shape)
+
+    def _shelf(self, model: Model) -> Path:
+        return self.folder / digest_of([self.identity(model), content_of(self.conditions)])[:24]
+
+    def _load(self, folder: Path, network: nn.Module) -> nn.Module:
+        record = read_json(folder / RECORD)
+        require_keys(record, ("sha256",), folder / RECORD)
+        load_into(network, load_tensors(folder / NETWORK, record["sha256"]), folder / NETWORK)
+        return network
+
+
+def training_macs(shop: Workshop, models: Iterable[Model], without: Iterable[Model] = ()) -> int:
+    """Multiply-adds of all trainings that these models need, but for those that are needed ``without`` them too."""
+    spared = all_parts(without)
+    return sum(
+        model.training_macs(shop) for model in all_parts(models) if isinstance(model, Training) and model not in spared
+    )
+
+
+def make_all(shops: Mapping[int, Workshop], models: Mapping[int, Iterable[Model]], workers: int) -> None:
+    """Train whatever these models need and is not kept yet; workshops and models by seed."""
+    jobs: dict[tuple[int, Model], list[tuple[int, Model]]] = {}
+    for seed, wanted in models.items():
+        parts = all_parts(wanted)
+        trainings = [model for model in parts if isinstance(model, Training) and not shops[seed].is_kept(model)]
+        for model in reversed(trainings):
+            needed = all_parts(model.parts())
+            jobs[seed, model] = [(seed, part) for part in trainings if part in needed]
+    if not jobs:
+        return
+    aloud = workers == 1
+    make = partial(_make, {seed: replace(shop, aloud=aloud) for seed, shop in shops.items()})
+    with Bar("" if aloud else "train", len(jobs)) as bar:
+        for _ in run_in_order(jobs, make, workers):
+            bar.advance()
+
+
+def _make(shops: Mapping[int, Workshop], job: tuple[int, Model]) -> None:
+    seed, model = job
+    shops[seed].module(model)

@@ -1,0 +1,86 @@
+"""What a step of a single network minimises: labels, frozen teachers, ties to older weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from regnas.losses import CrossEntropy, Embedding, FeatureLoss, Loss, on_known_classes
+from regnas.networks import captured_features, classifier_of
+from regnas.training.objective import Step, mean_logits
+from regnas.training.ties import Mixing, QuadraticPenalty
+
+
+@dataclass(frozen=True)
+class LogitTerm:
+    """weight * loss(network; mean logits of frozen teachers), averaged over the batch.
+
+    The teachers see the student's own batch, augmentation included, and run without gradients; or, offline, their
+    logits of the training samples as they are stand in ``known``.
+    """
+
+    loss: Loss
+    weight: float
+    teachers: tuple[nn.Module, ...] = ()
+    known: Tensor | None = None  # [samples of the training split, C]
+
+    def __call__(self, logits: Tensor, step: Step) -> Tensor:
+        if self.known is not None:
+            reference = self.known[step.indices].to(logits.device)  # [N, C]
+        else:
+            with torch.no_grad():
+                reference = mean_logits([teacher(step.images).float() for teacher in self.teachers])
+        return self.weight * on_known_classes(self.loss, logits, step.targets, reference).mean()
+
+
+@dataclass(frozen=True)
+class FeatureTerm:
+    """weight * loss(features of the network; features and classifier of a frozen teacher), averaged over the batch."""
+
+    loss: FeatureLoss
+    weight: float
+    teacher: nn.Module
+    teacher_classes: int
+    classes: int  # of the network that is trained
+
+    def __call__(self, features: Tensor, step: Step) -> Tensor:
+        with torch.no_grad(), captured_features(self.teacher, self.teacher_classes) as read:
+            self.teacher(step.images)
+            reference_features = read().float()
+        classifier = classifier_of(self.teacher, self.teacher_classes)
+        bias = classifier.bias if classifier.bias is not None else classifier.weight.new_zeros(self.teacher_classes)
+        embedding = Embedding(reference_features, classifier.weight.detach(), bias.detach())
+        return self.weight * self.loss(features, step.targets, embedding).mean()
+
+
+@dataclass(frozen=True)
+class SingleNetwork:
+    """label_weight * cross-entropy + all terms + penalty; with ``mixing`` the weights of a step are mixed first."""
+
+    label_loss: Loss = field(default_factory=CrossEntropy)
+    label_weight: float = 1.0
+    terms: Sequence[LogitTerm] = ()
+    feature_terms: Sequence[FeatureTerm] = ()
+    penalty: QuadraticPenalty | None = None
+    mixing: Mixing | None = None
+
+    def __call__(self, model: nn.Module, step: Step) -> Tensor:
+        with ExitStack() as stack:
+            read = None
+            if self.feature_terms:
+                read = stack.enter_context(captured_features(model, self.feature_terms[0].classes))
+            # In full precision: squared and exponentiated differences do not bear the half of it.
+            logits = (self.mixing.run(model, step) if self.mixing else model(step.images)).float()
+            features = read().float() if read else None
+        values = [term(logits, step) for term in self.terms]
+        if features is not None:
+            values += [term(features, step) for term in self.feature_terms]
+        if self.label_weight:
+            values.append(self.label_weight * self.label_loss(logits, step.targets, logits).mean())
+        if self.penalty:
+            values.append(self.penalty(model))
+        return torch.stack(values).sum()
