@@ -89,13 +89,48 @@ def report(target: Target, out: Out = None, sets: Sets = None, allow_inexact: In
 
 
 @app.command()
+def update(
+    config: Target,
+    out: Out = None,
+    sets: Sets = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(help="Draw a trade-off: bcwi.alpha=0:1:0.1.", metavar="METHOD.KEY=START:STOP:STEP"),
+    ] = None,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    allow_inexact: Inexact = False,
+) -> None:
+    """Compare ways of replacing an old model by a new one: error rates and flips of every method in one table."""
+    from regnas.report import update_terminal_table
+    from regnas.run_folder import RUN
+    from regnas.update import run_update
+    from regnas.update_config import Sweep, load_update, parse_update
+
+    for text in sweep or ():
+        Sweep.parse(text)
+    reuse = _reuse(resume, overwrite)
+    if (Path(config) / RUN).exists() and reuse == "refuse":
+        reuse = "resume"
+    loaded, path = _configuration(config, out, sets, load_update, parse_update)
+    with _running(loaded, path, reuse, allow_inexact) as folder:
+        results = run_update(loaded, folder, sweep or ())
+    _print_wide(update_terminal_table(results))
+    typer.echo(f"report: {folder.report / 'index.html'}")
+
+
+@app.command()
 def validate(config: Target, sets: Sets = None) -> None:
-    """Check a configuration and print the attainable range of the budgets, without training."""
-    from regnas.config import load_config
+    """Check a configuration without training; print the attainable range of the budgets, or the update's methods."""
+    from regnas.config import is_update, load_table, parse_config
     from regnas.pipeline import check_budgets
     from regnas.space import format_macs
 
-    loaded = load_config(config, sets or ())
+    name, content = load_table(config, sets or ())
+    if is_update(content):
+        _validate_update(name, content)
+        return
+    loaded = parse_config(name, content)
     splits = loaded.values.data.load()
     space = loaded.values.supernet.space(splits.input_shape, len(splits.classes))
     low, high = space.macs_range
@@ -105,51 +140,91 @@ def validate(config: Target, sets: Sets = None) -> None:
     typer.echo(f"{loaded.name} is valid")
 
 
+def _validate_update(name: str, content: dict[str, Any]) -> None:
+    from regnas.update import check_update
+    from regnas.update_config import parse_update
+
+    loaded = parse_update(name, content)
+    scenario, trainings = check_update(loaded)
+    typer.echo(f"scenario: {scenario}")
+    methods, seeds = len(loaded.values.methods), len(loaded.values.seeds)
+    typer.echo(f"{methods} methods, {trainings} trainings for each of {seeds} seeds")
+    typer.echo(f"{name} is valid")
+
+
 @app.command(name="list")
 def list_parts() -> None:
     """Show what a configuration can name."""
     from regnas.baselines import BASELINES
-    from regnas.config import presets
+    from regnas.config import is_update, load_table, presets
     from regnas.data import DATASETS
-    from regnas.losses import LOSSES
+    from regnas.losses import FEATURE_LOSSES, LOSSES
+    from regnas.methods import METHODS
+    from regnas.networks import NETWORKS
     from regnas.search import ALGORITHMS, REWARDS
     from regnas.supernet import supernet_plugins
 
     table = Table(box=None, pad_edge=False)
     for column in ("kind", "name", "what it is"):
         table.add_column(column)
-    for registry in (supernet_plugins(), LOSSES, REWARDS, ALGORITHMS, BASELINES, DATASETS):
+    searching = (supernet_plugins(), REWARDS, ALGORITHMS, BASELINES)
+    updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
+    for registry in (*searching, *updating, DATASETS):
         for name, part in registry.items():
             table.add_row(registry.kind, name, (part.__doc__ or "").splitlines()[0])
         table.add_section()
     for name in presets():
-        table.add_row("preset", name, f"regnas run {name}")
+        command = "update" if is_update(load_table(name)[1]) else "run"
+        table.add_row("preset", name, f"regnas {command} {name}")
     Console().print(table)
 
 
 def _run(
     target: str, out: Path | None, sets: list[str] | None, resume: bool, overwrite: bool, inexact: bool, last: Any
 ) -> None:
-    from regnas.config import LoadedConfig, load_config, parse_config
+    from regnas.config import load_config, parse_config
     from regnas.pipeline import run as run_pipeline
     from regnas.report import terminal_table
-    from regnas.run_folder import RUN, Reuse, RunFolder
-    from regnas.runtime.lock import exclusive
-    from regnas.runtime.machine import choose_device, describe_machine
-    from regnas.runtime.signals import postponed_signals
 
+    reuse = _reuse(resume, overwrite)
+    config, path = _configuration(target, out, sets, load_config, parse_config)
+    with _running(config, path, reuse, inexact) as folder:
+        comparison = run_pipeline(config, folder, last)
+    if comparison is not None:
+        _print_wide(terminal_table(comparison))
+        typer.echo(f"report: {folder.report / 'index.html'}")
+    else:
+        typer.echo(f"{last}: done, in {path}")
+
+
+def _reuse(resume: bool, overwrite: bool) -> Any:
     if resume and overwrite:
         raise ConfigurationError("--resume and --overwrite exclude each other")
-    config: LoadedConfig
+    return "overwrite" if overwrite else "resume" if resume else "refuse"
+
+
+def _configuration(target: str, out: Path | None, sets: list[str] | None, load: Any, parse: Any) -> tuple[Any, Path]:
+    """What to run and where, from a run folder or a configuration."""
+    from regnas.run_folder import RUN, RunFolder
+
     if (Path(target) / RUN).exists():
         path = Path(target)
         facts = RunFolder.open(path).facts
         if sets:
             raise ConfigurationError(f"{path} has its configuration already: --set goes with a configuration")
-        config = parse_config(facts["name"], facts["configuration"])
-    else:
-        config = load_config(target, sets or ())
-        path = out or Path("runs") / config.name
+        return parse(facts["name"], facts["configuration"]), path
+    config = load(target, sets or ())
+    return config, out or Path("runs") / config.name
+
+
+@contextmanager
+def _running(config: Any, path: Path, reuse: Any, inexact: bool) -> Iterator[Any]:
+    """The run folder, held, checked and logged to for the length of the block."""
+    from regnas.run_folder import RunFolder
+    from regnas.runtime.lock import exclusive
+    from regnas.runtime.machine import choose_device, describe_machine
+    from regnas.runtime.signals import postponed_signals
+
     machine = config.values.machine
     if machine.threads:
         import torch
@@ -157,17 +232,15 @@ def _run(
         torch.set_num_threads(machine.threads)
     conditions = describe_machine(choose_device(machine.device))
     with exclusive(path), postponed_signals():
-        reuse: Reuse = "overwrite" if overwrite else "resume" if resume else "refuse"
         folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
         folder.check_machine(conditions, inexact)
-        with _log_to(folder.log), _resumable(path):
-            comparison = run_pipeline(config, folder, last)
-        if comparison is not None:
-            # Without a terminal rich would assume 80 columns and cut the names of the methods.
-            Console(width=None if sys.stdout.isatty() else 110).print(terminal_table(comparison))
-            typer.echo(f"report: {folder.report / 'index.html'}")
-        else:
-            typer.echo(f"{last}: done, in {path}")
+        with _log_to(folder.log), _resumable(path, "update" if hasattr(config.values, "methods") else "report"):
+            yield folder
+
+
+def _print_wide(table: Any) -> None:
+    # Without a terminal rich would assume 80 columns and cut the names of the methods.
+    Console(width=None if sys.stdout.isatty() else 140).print(table)
 
 
 @contextmanager
@@ -188,12 +261,12 @@ def _log_to(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _resumable(path: Path) -> Iterator[None]:
+def _resumable(path: Path, command: str) -> Iterator[None]:
     """Say how to go on, where it was interrupted."""
     try:
         yield
     except Interrupted:
-        typer.echo(f"continue with: regnas report {shlex.quote(str(path))}", err=True)
+        typer.echo(f"continue with: regnas {command} {shlex.quote(str(path))}", err=True)
         raise
 
 

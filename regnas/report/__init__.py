@@ -12,6 +12,8 @@ from regnas.report.gallery import worst_flips
 from regnas.report.html import render
 from regnas.report.plots import flip_heat_maps, search_progress, top1_against_macs
 from regnas.report.tables import markdown, terminal_table
+from regnas.report.update_report import write_update_report
+from regnas.report.update_tables import update_markdown, update_terminal_table
 from regnas.runtime.files import write_bytes, write_json
 
 __all__ = [
@@ -22,7 +24,10 @@ __all__ = [
     "compare",
     "markdown",
     "terminal_table",
+    "update_markdown",
+    "update_terminal_table",
     "write_report",
+    "write_update_report",
 ]
 
 

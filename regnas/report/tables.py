@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regnas.report.formatting import p_value, percent, percent_interval, signed_percent, training_cost
+from regnas.report.markdown_cells import markdown_table, plain
 from regnas.space import format_macs
 
 # The pairs of three members fit beside their accuracies into 100 columns; those of four do not.
@@ -49,13 +50,13 @@ def terminal_table(comparison: Mapping[str, Any]) -> Table:
 
 def markdown(comparison: Mapping[str, Any]) -> str:
     """``flips.md``: the summary, the pairs of each method, and what the intervals cover."""
-    parts = [f"# {_plain(comparison['title'])}", _plain(comparison["summary"])]
-    verdicts = [f"- {_plain(method['verdict'])}" for method in comparison["methods"] if method["verdict"]]
+    parts = [f"# {plain(comparison['title'])}", plain(comparison["summary"])]
+    verdicts = [f"- {plain(method['verdict'])}" for method in comparison["methods"] if method["verdict"]]
     if verdicts:
         parts.append("\n".join(verdicts))
     parts += ["## Methods", _summary_table(comparison), _training(comparison)]
     for method in comparison["methods"]:
-        parts += [f"## {_plain(method['title'])}", _plain(method["description"]), _models_table(method)]
+        parts += [f"## {plain(method['title'])}", plain(method["description"]), _models_table(method)]
         if method["pairs"]:
             parts.append(_pairs_table(method))
     parts += ["## Intervals", coverage(comparison)]
@@ -84,7 +85,7 @@ def _summary_table(comparison: Mapping[str, Any]) -> str:
         if has_pairs:
             row += [_with_interval(method["mean_nfr"], method["mean_nfr_interval"]), nfr_difference(method)]
         rows.append(row)
-    return _table(header, rows)
+    return markdown_table(header, rows)
 
 
 def nfr_difference(method: Mapping[str, Any]) -> str:
@@ -102,7 +103,7 @@ def top1_difference(model: Mapping[str, Any]) -> str:
 
 def _training(comparison: Mapping[str, Any]) -> str:
     known = [method for method in comparison["methods"] if method["training_macs"]]
-    costs = (f"{_plain(method['title'])} {training_cost(method['training_macs'])}" for method in known)
+    costs = (f"{plain(method['title'])} {training_cost(method['training_macs'])}" for method in known)
     return f"Multiply-adds spent on training: {', '.join(costs)}." if known else ""
 
 
@@ -119,7 +120,7 @@ def _models_table(method: Mapping[str, Any]) -> str:
         ]
         for model in method["models"]
     ]
-    return _table(header, rows)
+    return markdown_table(header, rows)
 
 
 def _pairs_table(method: Mapping[str, Any]) -> str:
@@ -130,22 +131,8 @@ def _pairs_table(method: Mapping[str, Any]) -> str:
         row = [pair["reference"], pair["new"], _with_interval(pair["nfr"], pair["nfr_interval"]), percent(pair["pfr"])]
         row += [f"{pair['relative_nfr']:.3f}", percent(pair["btc"]), percent(pair["bec"])]
         rows.append([*row, p_value(pair["mcnemar_p"])] if tested else row)
-    return _table([*header, "McNemar p"] if tested else header, rows)
+    return markdown_table([*header, "McNemar p"] if tested else header, rows)
 
 
 def _with_interval(rate: float, bounds: Sequence[float]) -> str:
     return f"{percent(rate)} {percent_interval(bounds)}"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = ["---", *(["---:"] * (len(header) - 1))]
-    lines = [[_plain(cell) for cell in header], rule, *([_plain(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _plain(text: str) -> str:
-    """Text that cannot end a cell, a line or a heading, nor start a tag."""
-    escaped = " ".join(text.split())
-    for mark in "\\|`*_#":
-        escaped = escaped.replace(mark, f"\\{mark}")
-    return escaped.replace("&", "&amp;").replace("<", "&lt;")

@@ -1,0 +1,94 @@
+"""The report of an update: its files, the page last."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from regnas.report.figures import svg
+from regnas.report.formatting import percent
+from regnas.report.html import inline
+from regnas.report.update_plots import error_against_flips, pairwise_maps, sweep_curve
+from regnas.report.update_tables import is_chosen, update_markdown
+from regnas.report.update_values import (
+    Results,
+    is_chain,
+    legend,
+    mean_nfr,
+    noise_floor,
+    swept,
+    times,
+    titles,
+    untreated,
+    with_bounds,
+    with_spread,
+)
+from regnas.report.update_verdicts import update_verdict
+from regnas.runtime.files import write_bytes
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def write_update_report(results: Results, folder: Path) -> None:
+    """Write update.json, update.md, the figures and, last, index.html; the same results give the same bytes."""
+    figures = {"error-against-flips": svg(lambda: error_against_flips(results))}
+    for sweep in results["sweeps"]:
+        figures[sweep_name(sweep)] = svg(partial(sweep_curve, sweep))
+    if is_chain(results):
+        figures["pairwise"] = svg(lambda: pairwise_maps(results))
+    page = _page(results, figures)
+
+    _write(folder / "update.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    _write(folder / "update.md", update_markdown(results))
+    for name, document in figures.items():
+        _write(folder / f"{name}.svg", document)
+    _write(folder / "index.html", page)
+
+
+def sweep_name(sweep: Mapping[str, Any]) -> str:
+    """``sweep-bcwi.alpha``: names come from a configuration and must not lead out of the folder."""
+    return f"sweep-{_UNSAFE.sub('_', sweep['method'])}.{_UNSAFE.sub('_', sweep['key'])}"
+
+
+def _page(results: Results, figures: Mapping[str, str]) -> str:
+    environment = Environment(
+        loader=PackageLoader("regnas.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "mean_nfr": mean_nfr,
+        "swept": swept,
+        "sweep_name": sweep_name,
+        "times": times,
+        "with_bounds": with_bounds,
+        "with_spread": with_spread,
+    }
+    verdict, *details = update_verdict(results)
+    return environment.get_template("update.html.j2").render(
+        results=results,
+        chain=is_chain(results),
+        titles=titles(results),
+        untreated=untreated(results),
+        verdict=verdict,
+        details=details,
+        noise_floor=noise_floor(results),
+        legend=legend(results),
+        is_chosen=is_chosen,
+        facts=results["facts"],
+        figures={name: inline(document, name) for name, document in figures.items()},
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    # Names may hold bytes that are no text; they must not cost us the report. In JSON they become its own escapes.
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))

@@ -1,0 +1,108 @@
+"""What the tables, the plots and the verdict of an update read from its results, and how they write it.
+
+The results are one JSON value: rates are fractions, a measure is ``{"mean", "spread", "values"}`` over the seeds (the
+spread None for one seed), a difference is ``{"mean", "interval"}`` of a method minus no treatment.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
+from typing import Any
+
+from regnas.report.formatting import percent, percent_interval, signed_percent
+
+Results = Mapping[str, Any]
+Measure = Mapping[str, Any]
+
+UNTREATED = "none"  # the name of the method that the differences and costs of all others refer to
+
+
+def is_chain(results: Results) -> bool:
+    return len(results["models"]) > 2
+
+
+def untreated(results: Results) -> Mapping[str, Any] | None:
+    return next((method for method in results["methods"] if method["name"] == UNTREATED), None)
+
+
+def titles(results: Results) -> list[str]:
+    """The title of each method; where two methods share one, its label tells them apart."""
+    count = Counter(method["title"] for method in results["methods"])
+    return [
+        method["title"] if count[method["title"]] == 1 else f"{method['title']} ({method['label']})"
+        for method in results["methods"]
+    ]
+
+
+def mean_nfr(method: Mapping[str, Any]) -> Measure:
+    """NFR as a measure; of a chain the mean over its pairs, seed by seed."""
+    pairs = method["pairs"]
+    if len(pairs) == 1:
+        only: Measure = pairs[0]["nfr"]
+        return only
+    values = [fmean(of_one_seed) for of_one_seed in zip(*(pair["nfr"]["values"] for pair in pairs), strict=True)]
+    return {"mean": fmean(values), "spread": stdev(values) if len(values) > 1 else None, "values": values}
+
+
+def last_error_rate(method: Mapping[str, Any]) -> Measure:
+    """The error rate of the model that is shipped in the end."""
+    last: Measure = method["error_rates"][-1]
+    return last
+
+
+def with_spread(measure: Measure) -> str:
+    """``1.23 ± 0.04`` in percent; the mean alone when there is one seed."""
+    spread = measure["spread"]
+    return percent(measure["mean"]) if spread is None else f"{percent(measure['mean'])} ± {percent(spread)}"
+
+
+def with_bounds(difference: Mapping[str, Any] | None) -> str:
+    """``-1.23 [-1.50, -0.98]`` in points, a dash for no treatment itself."""
+    if difference is None:
+        return "–"
+    return f"{signed_percent(difference['mean'])} {percent_interval(difference['interval'])}"
+
+
+def times(ratio: float) -> str:
+    """``2.5x``"""
+    return f"{ratio:.1f}x"
+
+
+def swept(value: float) -> str:
+    return f"{value:g}"
+
+
+def noise_floor(results: Results) -> str:
+    """How much two trainings differ that should not: what chance alone flips."""
+    floor = results["noise_floor"]
+    return (
+        f"Noise floor: two trainings of the same recipe ({floor['model']}) differ by NFR {with_spread(floor['nfr'])} "
+        "%: differences of that size are chance."
+    )
+
+
+def legend(results: Results) -> list[tuple[str, str]]:
+    """What the columns of the main table mean: name and explanation."""
+    seeds: Sequence[int] = results["seeds"]
+    spread = f"mean ± standard deviation over {len(seeds)} seeds" if len(seeds) > 1 else "of one seed"
+    first, last = results["models"][0], results["models"][-1]
+    words = [
+        ("★", "on the Pareto front: no other method has both a lower error rate and a lower NFR"),
+        ("ER", f"error rate on the report split ({results['samples']:,} samples), {spread}"),
+    ]
+    if is_chain(results):
+        words += [
+            ("NFR", "negative flip rate, the share of samples that the reference has right and the new model wrong"),
+            ("mean NFR", "the mean over all pairs of an earlier model (reference) and a later one (new)"),
+        ]
+    else:
+        words += [
+            ("NFR", f"negative flip rate, the share of samples that {first} has right and {last} has wrong"),
+            ("relative NFR", "NFR / ((1 - ER of the reference) * ER of the new): 100 % when the two err independently"),
+            ("NFR - no treatment", "in points, with the 95 % paired bootstrap interval over test samples"),
+            ("parameters", "of the new model at inference"),
+        ]
+    cost = "what the training of the new model needs, teachers' passes and ensembles included; no treatment is 1.0x"
+    return [*words, ("cost", cost)]

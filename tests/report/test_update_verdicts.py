@@ -1,0 +1,107 @@
+"""The sentences: what is said must follow from the intervals, the seeds and the noise floor."""
+
+from __future__ import annotations
+
+from regnas.report.update_verdicts import update_verdict
+
+from .update_helpers import Json, difference, method, none, update
+
+ERRORS = [(0.20, 0.22), (0.11, 0.11)]
+
+
+def treated(name: str, flips: tuple[float, ...], gap: Json, error_gap: Json | None = None, **changes: object) -> Json:
+    errors = [values[: len(flips)] for values in ERRORS]
+    return method(name, errors, [flips], gap, error_gap or difference(0.001), **changes)
+
+
+def test_clear_winner_has_the_fewest_flips_among_those_that_do_not_err_more() -> None:
+    verdict = update_verdict(
+        update(
+            none(),
+            treated("good", (0.030, 0.030), difference(-0.012)),
+            treated("better", (0.010, 0.012), difference(-0.031), training_cost=3.0, parameters=24_690),
+            treated("keep_old", (0.0, 0.0), difference(-0.042), difference(0.1)),
+            treated("useless", (0.043, 0.043), difference(0.001)),
+        )
+    )
+    assert verdict == [
+        "better has the fewest negative flips among the methods whose error rate is not above that of no treatment "
+        "beyond the interval: NFR 1.10 ± 0.14 %, 3.10 [2.90, 3.30] points less than no treatment, at an error rate of "
+        "11.00 ± 0.00 % (+0.10 [-0.10, 0.30] points).",
+        "2 of 4 methods flip less at an error rate that is not higher. better costs 3.0x the training of no treatment "
+        "and has 2.0x the parameters at inference.",
+        "Fewer flips at a price: keep_old has an NFR of 0.00 ± 0.00 %, but its error rate is higher (+10.00 [9.80, "
+        "10.20] points).",
+        "Two trainings of the same recipe flip 3.05 ± 0.07 %: no treatment (4.20 ± 0.28 %) is 1.15 points above this "
+        "noise floor and better (1.10 ± 0.14 %) is 1.95 points below this noise floor.",
+        "In 2 of 2 seeds it flips less than no treatment.",
+    ]
+
+
+def test_nothing_better_names_the_closest() -> None:
+    headline, floor, seeds = update_verdict(
+        update(
+            none(),
+            treated("close", (0.041, 0.042), difference(-0.001)),
+            treated("worse", (0.060, 0.060), difference(0.02)),
+        )
+    )
+    assert headline == (
+        "No method has fewer negative flips than no treatment beyond the interval without a higher error rate; the "
+        "closest is close (-0.10 [-0.30, 0.10] points)."
+    )
+    assert "better" not in floor
+    assert seeds == "From 2 seeds; the intervals are about the choice of test samples."
+
+
+def test_fewer_flips_bought_with_errors_are_no_win() -> None:
+    headline, price, *_ = update_verdict(
+        update(none(), treated("keep_old", (0.0, 0.0), difference(-0.042), difference(0.1)))
+    )
+    assert headline.endswith("without a higher error rate: all of them err more.")
+    assert price.startswith("Fewer flips at a price: keep_old")
+
+
+def test_one_seed_says_that_training_is_not_covered() -> None:
+    base = method("none", [(0.2,), (0.1,)], [(0.04,)])
+    verdict = update_verdict(update(base, treated("elodi", (0.01,), difference(-0.03))))
+    assert verdict[0].startswith("elodi has the fewest negative flips")
+    assert "NFR 1.00 %, 3.00 [2.80, 3.20] points less" in verdict[0]
+    assert verdict[-1] == "From one seed: how much another training would change these numbers is not measured."
+    assert not any("±" in sentence for sentence in verdict)
+
+
+def test_flips_no_more_than_chance_brings_are_called_so() -> None:
+    floor = update(none())["noise_floor"] | {"nfr": none()["pairs"][0]["nfr"]}
+    verdict = update_verdict(update(none(), treated("good", (0.030, 0.030), difference(-0.012)), noise_floor=floor))
+    assert "no treatment (4.20 ± 0.28 %) is within this noise floor and good (3.00 ± 0.00 %) is 1.20 points below" in (
+        " ".join(verdict)
+    )
+
+
+def test_seeds_that_disagree_are_counted() -> None:
+    verdict = update_verdict(update(none(), treated("shaky", (0.010, 0.045), difference(-0.014))))
+    assert verdict[-1] == "In 1 of 2 seeds it flips less than no treatment."
+
+
+def test_chain_wins_by_pairs_and_loses_when_one_pair_is_worse() -> None:
+    models = ("small", "medium", "large")
+    base = method("none", [(0.3,), (0.2,), (0.1,)], [(0.03,), (0.03,), (0.03,)], models=models)
+    better = method("b", [(0.3,), (0.2,), (0.1,)], [(0.03,), (0.01,), (0.01,)], None, difference(0), models)
+    for pair, gap in zip(better["pairs"], (0.0, -0.02, -0.02), strict=True):
+        pair["nfr_difference"] = difference(gap)
+    results = update(base, better, models=list(models))
+    assert (
+        "NFR 1.67 %, 1.33 points less than no treatment, beyond the interval in 2 of 3 pairs"
+        in (update_verdict(results)[0])
+    )
+    better["pairs"][0]["nfr_difference"] = difference(0.01)
+    assert update_verdict(results)[0].endswith("the closest is b (-1.00 points, beyond the interval in 2 of 3 pairs).")
+
+
+def test_without_a_comparison_nothing_is_claimed() -> None:
+    assert update_verdict(update(none()))[0] == (
+        "No treatment: NFR 4.20 ± 0.28 % at an error rate of 11.00 ± 1.41 %; there is nothing to compare it with."
+    )
+    two = [method(name, ERRORS, [(flips, flips)]) for name, flips in (("a", 0.02), ("b", 0.01))]
+    assert update_verdict(update(*two))[0].startswith("b has the fewest negative flips, NFR 1.00 ± 0.00 %")
