@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regnas.family import Family, load_family
+    from regnas.updated import load_updated
 
-__all__ = ["Family", "load_family"]
+__all__ = ["Family", "load_family", "load_updated"]
 
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: reading flip rates must not wait for torch.
     if name in __all__:
-        from regnas import family
+        from importlib import import_module
 
-        return getattr(family, name)
+        return getattr(import_module("regnas.updated" if name == "load_updated" else "regnas.family"), name)
     raise AttributeError(f"module 'regnas' has no attribute '{name}'")

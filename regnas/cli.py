@@ -107,12 +107,13 @@ def update(
     from regnas.update import run_update
     from regnas.update_config import Sweep, load_update, parse_update
 
-    for text in sweep or ():
-        Sweep.parse(text)
+    sweeps = [Sweep.parse(text) for text in sweep or ()]
     reuse = _reuse(resume, overwrite)
     if (Path(config) / RUN).exists() and reuse == "refuse":
         reuse = "resume"
     loaded, path = _configuration(config, out, sets, load_update, parse_update)
+    for each in sweeps:  # before anything is written
+        each.variants(loaded.values.methods)
     with _running(loaded, path, reuse, allow_inexact) as folder:
         results = run_update(loaded, folder, sweep or ())
     _print_wide(update_terminal_table(results))

@@ -17,7 +17,7 @@ from regnas.errors import ConfigurationError
 from regnas.flips import Predictions
 from regnas.methods import Chain, Method, Stage
 from regnas.methods.none import NoTreatment
-from regnas.models import Model, Training, Workshop, all_parts, make_all, training_macs
+from regnas.models import Model, Training, Workshop, all_parts, make_all, network_of, training_macs, weights_in
 from regnas.networks import parameters_of
 from regnas.report import write_update_report
 from regnas.run_folder import RunFolder
@@ -27,6 +27,7 @@ from regnas.runtime.progress import track
 from regnas.training import predictions_from
 from regnas.update_config import Sweep, UpdateConfig
 from regnas.update_results import Outcome, SweepPoint, summarise, summarise_sweep
+from regnas.updated import write_updated
 
 # What decides the bits of a training, of all that a run remembers of its machine.
 DECISIVE_VERSIONS = ("regnas", "torch", "numpy")
@@ -73,7 +74,9 @@ def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Se
     variants = plan_all(config, job.chain)
     plain = NoTreatment().plan(job.chain)
     floor = noise_floor_models(job.chain, plain)
-    curves = {sweep: plan_sweep(job, sweep) for sweep in swept}
+    curves = {sweep: plan_sweep(job, sweep) for sweep in swept.values()}
+    if swept:  # and all can be planned: a bad one would be in the way for good
+        write_json(folder.path / SWEEPS, list(swept))
     wanted = [model for variant in variants for model in variant.plan]
     wanted += [*plain, *floor]
     wanted += [model for curve in curves.values() for plan in curve.values() for model in plan]
@@ -93,6 +96,7 @@ def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Se
             facts=_facts(job),
         )
     with folder.timed("report"):
+        export_networks(job, variants)
         write_update_report(results, folder.report)
     return results
 
@@ -125,8 +129,13 @@ def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
 
 
 def load_splits(values: UpdateConfig) -> Splits:
-    splits = values.data.load()
-    if any(release.classes < 1 for release in values.models.values()):
+    """The data; where some release knows a part of the classes, that part is a random one.
+
+    But for a model that is there already: its outputs are the first classes in the data's own order.
+    """
+    splits, releases = values.data.load(), values.models.values()
+    given = any(release.checkpoint or not release.trained for release in releases)
+    if any(release.classes < 1 for release in releases) and not given:
         return in_random_class_order(splits, seed=0)
     return splits
 
@@ -162,15 +171,21 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
                 break
             name = f"{label}-{kind}" if suffix else label
             variants.append(Variant(name, f"{method.title}{suffix}", _first_line(method), plan))
+    labels = [variant.label for variant in variants]
+    problems += [
+        f"{config.name}: two methods would be called {label} in the report: rename one of them"
+        for label in dict.fromkeys(labels)
+        if labels.count(label) > 1
+    ]
     if problems:
         raise ConfigurationError(*problems)
     return variants
 
 
 def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, ...]:
-    """Two trainings of the newest release that differ in chance alone; none where it is given."""
+    """Two trainings of the newest release that differ in chance alone."""
     stage = chain.stages[-1]
-    return () if stage.given else (stage.train(plain[-2], 0), stage.train(plain[-2], 1))
+    return stage.train(plain[-2], 0), stage.train(plain[-2], 1)
 
 
 def predict(job: UpdateJob, seed: int, models: Sequence[Model], split: Split | None = None) -> list[Predictions]:
@@ -195,26 +210,38 @@ def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Ou
         predictions.append(predict(job, seed, variant.plan))
         for stage, predicted in zip(job.chain.stages, predictions[-1], strict=True):
             predicted.save(job.folder.predictions / f"seed-{seed}" / variant.label / f"{stage.name}.npz")
-    without = training_macs(shop, plain[1:], without=plain[:1])
-    cost = training_macs(shop, variant.plan[1:], without=variant.plan[:1])
+    untreated = training_macs(shop, plain[1:], without=plain[:1])
+    treated = training_macs(shop, variant.plan[1:], without=variant.plan[:1])
     return Outcome(
         label=variant.label,
         title=variant.title,
         description=variant.description,
         predictions=predictions,
         parameters=parameters_of(shop.module(variant.plan[-1])),
-        training_cost=cost / without if without else None,
+        training_cost=treated / untreated,
     )
 
 
-def remembered_sweeps(folder: RunFolder, asked: Sequence[str]) -> list[Sweep]:
-    """Those that were asked for now or before, so that a later report does not lose a curve."""
+def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
+    """The new model of every method that ends in one network, for whoever ships it."""
+    name, release = list(job.config.values.models.items())[-1]
+    networks = {
+        (variant.label, seed): job.shops[seed].module(model)
+        for variant in variants
+        if network_of(model := variant.plan[-1]) == release.network and weights_in(model) == model
+        for seed in job.seeds
+    }
+    known = job.splits.classes[: release.share.classes_of(len(job.splits.classes))]
+    data = job.splits.summary() | {"classes": list(known)}
+    write_updated(job.folder.path / "models", networks, job.config.table["models"][name]["network"], data)
+
+
+def remembered_sweeps(folder: RunFolder, asked: Sequence[str]) -> dict[str, Sweep]:
+    """Those that were asked for now or before, by their texts, so that a later report does not lose a curve."""
     path = folder.path / SWEEPS
     texts = [*(read_json(path) if path.exists() else []), *asked]
     sweeps = {str(sweep): (text, sweep) for text, sweep in ((text, Sweep.parse(text)) for text in texts)}
-    if asked:
-        write_json(path, [text for text, _ in sweeps.values()])
-    return [sweep for _, sweep in sweeps.values()]
+    return dict(sweeps.values())
 
 
 def plan_sweep(job: UpdateJob, sweep: Sweep) -> dict[float, tuple[Model, ...]]:

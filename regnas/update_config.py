@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ from regnas.errors import ConfigurationError
 from regnas.methods import METHODS, Method, References, Release
 from regnas.networks import NETWORKS, Network
 from regnas.training import Recipe
+
+MOST_POINTS = 1000  # of a sweep; a step with too many zeros is a mistake
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,9 @@ class UpdateConfig:
         for label in [*self.models, *self.methods]:
             if not label.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f'"{label}" becomes a file name: use letters, digits, - and _')
-        (first, oldest), *_ = self.models.items()
+        (first, oldest), *_, (last, newest) = self.models.items()
+        if newest.checkpoint or not newest.trained:
+            raise ValueError(f"models.{last} is there already: the newest model is the one that is trained")
         if oldest.start == "previous":
             raise ValueError(f'models.{first}.start is "previous", and there is none before it')
         for (before, older), (name, newer) in itertools.pairwise(self.models.items()):
@@ -91,8 +96,9 @@ class Sweep:
             start, stop, step = (float(part) for part in bounds.split(":"))
         except ValueError:
             start, stop, step = 0.0, 0.0, 0.0
-        if not (equals and dot and label and key) or step <= 0 or stop < start:
-            example = "method.key=start:stop:step, such as bcwi.alpha=0:1:0.1"
+        possible = all(map(math.isfinite, (start, stop, step))) and step > 0 and start <= stop
+        if not (equals and dot and label and key) or not possible or (stop - start) / step >= MOST_POINTS:
+            example = f"method.key=start:stop:step, such as bcwi.alpha=0:1:0.1, with at most {MOST_POINTS} points"
             raise ConfigurationError(f'--sweep takes {example}, not "{text}"')
         count = int((stop - start) / step + 1e-9) + 1
         return cls(label, key, tuple(round(start + index * step, 10) for index in range(count)))
@@ -102,13 +108,18 @@ class Sweep:
 
     def variants(self, methods: dict[str, Method]) -> dict[float, Method]:
         """The method with each value in place of the key; a method that is not configured has its defaults."""
-        method = methods[self.label] if self.label in methods else METHODS[self.label]()
+        try:
+            method = methods[self.label] if self.label in methods else METHODS[self.label]()
+        except ValueError as error:  # there are methods without defaults
+            raise ConfigurationError(f"--sweep {self}: methods.{self.label} has to be configured: {error}") from None
         known = {entry.name: entry for entry in dataclasses.fields(method)}  # type: ignore[arg-type]
         if self.key not in known:
             raise ConfigurationError(f"--sweep {self}: {self.label} has no {self.key} (known: {', '.join(known)})")
         whole = isinstance(getattr(method, self.key), int)
         if not isinstance(getattr(method, self.key), int | float):
             raise ConfigurationError(f"--sweep {self}: {self.key} is not a number")
+        if whole and not all(value.is_integer() for value in self.values):
+            raise ConfigurationError(f"--sweep {self}: {self.key} is a whole number, so start and step have to be too")
         try:
             return {
                 value: dataclasses.replace(method, **{self.key: int(value) if whole else value})  # type: ignore[type-var]

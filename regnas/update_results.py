@@ -30,7 +30,7 @@ class Outcome:
     description: str
     predictions: BySeed
     parameters: int
-    training_cost: float | None
+    training_cost: float  # relative to no treatment
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ def summarise_sweep(
             "error_rate": over_seeds([1 - new.accuracy for _, new in point.report]),
             "nfr": over_seeds([negative_flip_rate(old, new) for old, new in point.report]),
             "relative_nfr": over_seeds([relative_negative_flip_rate(old, new) for old, new in point.report]),
-            "search_error_rate": float(np.mean([1 - new.accuracy for _, new in point.search])),
-            "search_nfr": float(np.mean([negative_flip_rate(old, new) for old, new in point.search])),
+            "search_error_rate": _mean([1 - new.accuracy for _, new in point.search]),
+            "search_nfr": _mean([negative_flip_rate(old, new) for old, new in point.search]),
         }
         for point in points
     ]
-    bar = float(np.mean([1 - predictions.accuracy for predictions in untreated]))
+    bar = _mean([1 - predictions.accuracy for predictions in untreated])
     able = [row for row in rows if row["search_error_rate"] <= bar]
     chosen = min(able, key=lambda row: (row["search_nfr"], row["search_error_rate"]))["value"] if able else None
     return {"method": label, "title": title, "key": key, "points": rows, "chosen": chosen}
@@ -98,7 +98,7 @@ def summarise_sweep(
 
 def over_seeds(values: Sequence[float]) -> dict[str, Any]:
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return {"mean": float(np.mean(values)), "spread": spread, "values": [float(value) for value in values]}
+    return {"mean": _mean(values), "spread": spread, "values": [float(value) for value in values]}
 
 
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
@@ -145,17 +145,20 @@ def _method(outcome: Outcome, models: Sequence[str], plain: BySeed) -> dict[str,
     }
 
 
-def _noise_floor(model: str, floor: BySeed) -> dict[str, Any] | None:
+def _noise_floor(model: str, floor: BySeed) -> dict[str, Any]:
     """Both directions count: neither of the two trainings is the old one."""
-    if not floor[0]:
-        return None
     rates = [(negative_flip_rate(one, other) + negative_flip_rate(other, one)) / 2 for one, other in floor]
     errors = [1 - (one.accuracy + other.accuracy) / 2 for one, other in floor]
     return {"model": model, "nfr": over_seeds(rates), "error_rate": over_seeds(errors)}
 
 
+def _mean(values: Sequence[float]) -> float:
+    """Rounded, so that means which differ in the rounding of their sums alone are a tie."""
+    return round(float(np.mean(values)), 12)
+
+
 def _mean_nfr(method: dict[str, Any]) -> float:
-    return float(np.mean([pair["nfr"]["mean"] for pair in method["pairs"]]))
+    return _mean([pair["nfr"]["mean"] for pair in method["pairs"]])
 
 
 def _flips(by_seed: BySeed, low: int, high: int) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiny import write_tiny
+from tests.tiny import write_tiny, write_tiny_update
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,20 @@ def finished_run(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     config = write_tiny(folder, workers=2)
     outcome = regnas("run", config, "--out", folder / "run")
+    assert outcome.code == 0, outcome.stderr
+    (folder / "stdout.txt").write_text(outcome.stdout)
+    (folder / "stderr.txt").write_text(outcome.stderr)
+    return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def finished_update(tmp_path_factory) -> Path:
+    """A whole update study on tiny data, by two worker processes, with its networks in ``cache`` beside it.
+
+    Tests must not change it.
+    """
+    folder = tmp_path_factory.mktemp("updated")
+    outcome = regnas("update", write_tiny_update(folder, workers=2), "--out", folder / "run")
     assert outcome.code == 0, outcome.stderr
     (folder / "stdout.txt").write_text(outcome.stdout)
     (folder / "stderr.txt").write_text(outcome.stderr)

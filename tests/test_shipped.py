@@ -8,20 +8,56 @@ from pathlib import Path
 
 import pytest
 
-from regnas.config import load_config, presets
+from regnas.config import is_update, load_config, load_table, presets
+from regnas.methods import Chain, Stage
 from regnas.pipeline import check_budgets
 from regnas.registry import Registry
+from regnas.update import describe_scenario, plan_all
+from regnas.update_config import load_update
 
 ROOT = Path(__file__).parents[1]
 SHAPES = {"digits": (1, 16, 16), "cifar10": (3, 32, 32)}
 
 
-@pytest.mark.parametrize("name", presets())
+UPDATES = [name for name in presets() if is_update(load_table(name)[1])]
+
+
+@pytest.mark.parametrize("name", [name for name in presets() if name not in UPDATES])
 def test_every_preset_is_valid_and_its_budgets_hold_enough_candidates(name):
     config = load_config(name)
     space = config.values.supernet.space(SHAPES[name], 10)
     counts = check_budgets(config, space)
     assert min(counts.values()) > config.values.search.candidates
+
+
+@pytest.mark.parametrize(
+    ("name", "scenario"),
+    [
+        ("update_chain_digits", "other architecture, a chain of 3"),
+        ("update_cifar10", "other architecture"),
+        (
+            "update_cifar10_data",
+            "same architecture, more samples (50% → 100%), fine-tuned from the old weights",
+        ),
+        ("update_digits", "same architecture, more samples (50% → 100%)"),
+        ("update_imagenet", "other architecture"),
+    ],
+)
+def test_every_update_preset_is_the_scenario_that_it_says_and_all_its_methods_can_be_planned(name, scenario):
+    config = load_update(name)
+    chain = Chain(tuple(Stage(label, release) for label, release in config.values.models.items()))
+    assert describe_scenario(chain) == scenario
+    assert len(plan_all(config, chain)) >= len(config.values.methods)
+
+
+def test_no_update_preset_is_left_out_above():
+    assert len(UPDATES) == 5
+
+
+def test_the_digits_update_compares_every_method():
+    from regnas.methods import METHODS
+
+    assert set(load_update("update_digits").values.methods) == set(METHODS)
 
 
 def test_the_python_lines_of_the_readme_run(finished_run, tmp_path, monkeypatch, capsys):
@@ -37,13 +73,15 @@ def test_every_command_and_part_that_the_readme_names_exists():
     from regnas.cli import app
     from regnas.data import DATASETS
     from regnas.losses import LOSSES
+    from regnas.methods import METHODS
+    from regnas.networks import NETWORKS
     from regnas.search import REWARDS
 
     readme = (ROOT / "README.md").read_text()
     commands = {command.name or command.callback.__name__ for command in app.registered_commands}
-    named = set(re.findall(r"regnas (run|train|search|export|baselines|report|validate|list)\b", readme))
+    named = set(re.findall(r"regnas (run|train|search|export|baselines|report|update|validate|list)\b", readme))
     assert named <= commands
-    registries: list[Registry] = [BASELINES, DATASETS, LOSSES, REWARDS]
+    registries: list[Registry] = [BASELINES, DATASETS, LOSSES, METHODS, NETWORKS, REWARDS]
     for registry in registries:
         for name in registry:
             assert name in readme or name == "cross_entropy"

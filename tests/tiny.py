@@ -1,4 +1,4 @@
-"""A run that takes seconds: three classes of 8 x 8 images, noisy enough that networks disagree."""
+"""Runs that take seconds: three classes of 8 x 8 images, noisy enough that networks disagree."""
 
 from __future__ import annotations
 
@@ -53,6 +53,46 @@ threads = 1
 workers = {workers}
 """
 
+UPDATE = """\
+cache = "{cache}"
+seeds = [0, 1]
+
+[data]
+name = "arrays"
+path = "{data}"
+search_fraction = 0.3
+
+[models.old]
+network = {{ name = "small_resnet", widths = [4, 8] }}
+samples = 0.5
+
+[models.new]
+network = {{ name = "small_resnet", widths = [4, 8] }}
+
+[training]
+epochs = 2
+batch_size = 32
+learning_rate = 0.1
+
+[fine_tuning]
+epochs = 1
+batch_size = 32
+learning_rate = 0.05
+
+[methods.none]
+[methods.focal_distillation_lm]
+[methods.ensemble]
+members = 2
+[methods.elodi]
+members = 2
+[methods.bcwi]
+
+[machine]
+device = "cpu"
+threads = 1
+workers = {workers}
+"""
+
 
 def write_arrays(path: Path, samples: int = 300) -> None:
     random = np.random.default_rng(0)
@@ -77,4 +117,13 @@ def write_tiny(folder: Path, workers: int = 1, extra: str = "") -> Path:
     write_arrays(data)
     path = folder / "tiny.toml"
     path.write_text(CONFIG.format(data=data, workers=workers) + extra)
+    return path
+
+
+def write_tiny_update(folder: Path, workers: int = 1, extra: str = "") -> Path:
+    """A configuration of an update with its data and, once it has run, its networks beside it."""
+    data = folder / "data.npz"
+    write_arrays(data)
+    path = folder / "tiny_update.toml"
+    path.write_text(UPDATE.format(data=data, cache=folder / "cache", workers=workers) + extra)
     return path

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from regnas.data import Share
-from regnas.errors import ConfigurationError
+from regnas.errors import ArtifactError, ConfigurationError
 from regnas.losses import FeatureLoss, Loss
 from regnas.models import Checkpoint, FeatureLesson, Lesson, Model, Published, Trained, network_of, weights_in
 from regnas.networks import Network
@@ -55,7 +55,11 @@ class Stage:
         """The model that is there already and cannot be treated."""
         if self.release.checkpoint:
             path = Path(self.release.checkpoint).expanduser()
-            return Checkpoint(self.release.network, str(path), sha256_of(path), self.release.share)
+            try:
+                sha256 = sha256_of(path)
+            except OSError as error:  # a folder, or a file that may not be read
+                raise ArtifactError(f"models.{self.name}.checkpoint: {path}: {error.strerror}") from None
+            return Checkpoint(self.release.network, str(path), sha256, self.release.share)
         return None if self.release.trained else Published(self.release.network, self.release.share)
 
     def train(self, previous: Model | None, repeat: int = 0, **treatment: Any) -> Trained:

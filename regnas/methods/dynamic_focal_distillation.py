@@ -20,6 +20,9 @@ class DynamicFocalDistillation:
     title: ClassVar[str] = "Dynamic FD"
     targeted: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        losses.DynamicFocalDistillation(self.temperature)
+
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         loss = losses.DynamicFocalDistillation(self.temperature)
         return chain.targeted(

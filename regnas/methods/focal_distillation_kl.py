@@ -22,6 +22,9 @@ class FocalDistillationKL:
     title: ClassVar[str] = "FD-KL"
     targeted: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        losses.FocalDistillationKL(self.alpha, self.beta, self.temperature)
+
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         loss = losses.FocalDistillationKL(self.alpha, self.beta, self.temperature)
         return chain.targeted(

@@ -21,6 +21,9 @@ class FocalDistillationLM:
     title: ClassVar[str] = "FD-LM"
     targeted: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        losses.FocalDistillationLM(self.alpha, self.beta)
+
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         loss = losses.FocalDistillationLM(self.alpha, self.beta)
         return chain.targeted(

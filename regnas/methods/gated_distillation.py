@@ -21,6 +21,9 @@ class GatedDistillation:
     title: ClassVar[str] = "Gated distillation (MUSCLE)"
     targeted: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        losses.GatedDistillation("wrong", self.temperature)
+
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         wrong = losses.GatedDistillation("wrong", self.temperature)
         right = losses.GatedDistillation("right", self.temperature)

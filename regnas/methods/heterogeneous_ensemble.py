@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from regnas.methods.chain import Chain, Stage
-from regnas.models import Ensemble, Model
+from regnas.models import Ensemble, Model, network_of
 from regnas.networks import Network
 
 
@@ -32,7 +32,8 @@ class HeterogeneousEnsemble:
     def _side(self, stage: Stage, previous: Model | None) -> Model:
         before = previous.members if isinstance(previous, Ensemble) else (previous,) * (1 + len(self.networks))
         members = [stage.train(before[0])]
-        members += [
-            stage.train(older, network=network) for older, network in zip(before[1:], self.networks, strict=True)
+        members += [  # one that has no predecessor of its own architecture starts fresh
+            stage.train(older if network_of(older) == network else None, network=network)
+            for older, network in zip(before[1:], self.networks, strict=True)
         ]
         return Ensemble(tuple(members))

@@ -20,6 +20,9 @@ class KnowledgeDistillation:
     title: ClassVar[str] = "KD"
     targeted: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        losses.KnowledgeDistillation(self.temperature)
+
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         loss = losses.KnowledgeDistillation(self.temperature)
         return chain.targeted(

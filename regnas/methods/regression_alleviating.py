@@ -20,6 +20,9 @@ class RegressionAlleviating:
     title: ClassVar[str] = "RACT"
     targeted: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        losses.RegressionAlleviating(self.temperature)
+
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         loss = losses.RegressionAlleviating(self.temperature)
         return chain.targeted(

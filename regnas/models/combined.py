@@ -133,10 +133,10 @@ class BayesianUpdated:
         return self.old, self.new
 
     def build(self, shop: Workshop) -> nn.Module:
-        targets = shop.splits.search.targets
-        classes = shop.classes
+        classes = self.share.classes_of(shop.classes)
+        search = Share(classes=self.share.classes).of(shop.splits.search, shop.classes, seed=0)
         old, new = (
-            log_confusion(shop.logits(model, shop.splits.search).argmax(dim=1), targets, classes)
+            log_confusion(shop.logits(model, search).argmax(dim=1), search.targets, classes)
             for model in (self.old, self.new)
         )
         module = BayesianDecision(shop.module(self.old), shop.module(self.new), old, new, self.cost_ratio)
@@ -175,8 +175,9 @@ class BayesianDecision(nn.Module):
         log_posterior: Tensor = likelihood.T.log_softmax(dim=1)  # [C, N] -> [N, C]
         decided = cost_ratio_decision(log_posterior, old_answer, self.cost_ratio)[:, None]  # [N, 1]
         best = log_posterior.argmax(dim=1, keepdim=True)  # [N, 1]
-        values = log_posterior.gather(1, best), log_posterior.gather(1, decided)
-        return log_posterior.scatter(1, best, values[1]).scatter(1, decided, values[0])
+        highest = log_posterior.gather(1, best)
+        top = highest.nextafter(torch.full_like(highest, torch.inf))  # above classes that share the highest value
+        return log_posterior.scatter(1, best, log_posterior.gather(1, decided)).scatter(1, decided, top)
 
 
 def log_confusion(predicted: Tensor, targets: Tensor, classes: int) -> Tensor:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -50,7 +50,7 @@ class Checkpoint:
         classifier = classifier_of(network, classes)
         name = next(f"{name}.weight" for name, module in network.named_modules() if module is classifier)
         found = weights.get(name)
-        if found is not None and len(found) != classes and found.shape[1:] == classifier.weight.shape[1:]:
+        if found is not None and found.shape[1:] == classifier.weight.shape[1:] and len(found) != classes:
             raise ArtifactError(
                 f"{self.path} tells {len(found)} classes apart, its share of the data has {classes}: give the data it "
                 "was trained for, or the share of the classes it knows"
@@ -76,11 +76,17 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
             return load_file(path)
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # torch's, about what is odd in a file that is damaged
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise ArtifactError(f"{path} is missing") from None
-    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
-        raise ArtifactError(f"{path} cannot be read as weights: {str(error).splitlines()[0]}") from None
+    except pickle.UnpicklingError:  # torch's own words advise to run it all the same
+        raise ArtifactError(
+            f"{path} is damaged or holds more than weights, and no pickle is run: give a file with the state dict alone"
+        ) from None
+    except Exception as error:  # parsing a damaged file raises almost anything
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ArtifactError(f"{path} cannot be read as weights: {reason}") from None
     for wrapper in WRAPPERS:
         if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
             content = content[wrapper]

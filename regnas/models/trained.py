@@ -115,7 +115,8 @@ class Trained:
             total += seen * sum(shop.macs(teacher) for teacher in lesson.teachers)
         total += images * sum(shop.macs(lesson.teacher) for lesson in self.feature_lessons)
         if self.tie:
-            total += PASSES_OF_A_STEP * self.tie.samples * shop.macs(self.tie.old)
+            there = len(shop.samples(_share(self.tie.old)))
+            total += PASSES_OF_A_STEP * min(self.tie.samples, there) * shop.macs(self.tie.old)
         return total
 
 
@@ -143,5 +144,9 @@ def inherit(network: nn.Module, older: nn.Module) -> None:
 
 def _classes(shop: Workshop, model: Model) -> int:
     """How many classes a model tells apart."""
+    return _share(model).classes_of(shop.classes)
+
+
+def _share(model: Model) -> Share:
     share: Share = getattr(model, "share", WHOLE)
-    return share.classes_of(shop.classes)
+    return share

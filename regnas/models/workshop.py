@@ -94,14 +94,14 @@ class Workshop:
     def calibration(self, share: Share) -> Tensor:
         return first_images(self.samples(share), self.splits.preprocessing, self.calibration_images, self.device)
 
-    @torch.no_grad()
     def logits(self, model: Model, split: Split) -> Tensor:
         """[samples of the split, classes of the model], on the CPU."""
-        network = self.module(model)
+        network = self.module(model)  # which may have to be trained first, with gradients
         batches = torch.split(split.images, PREDICTION_BATCH)
-        return torch.cat(
-            [network(prepared(batch, self.splits.preprocessing, self.device)).float().cpu() for batch in batches]
-        )
+        with torch.no_grad():
+            return torch.cat(
+                [network(prepared(batch, self.splits.preprocessing, self.device)).float().cpu() for batch in batches]
+            )
 
     # Making
 
@@ -140,6 +140,7 @@ class Workshop:
         record = read_json(folder / RECORD)
         require_keys(record, ("sha256",), folder / RECORD)
         load_into(network, load_tensors(folder / NETWORK, record["sha256"]), folder / NETWORK)
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # left by a process that was killed just before
         return network
 
 

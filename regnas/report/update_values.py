@@ -78,8 +78,8 @@ def noise_floor(results: Results) -> str:
     """How much two trainings differ that should not: what chance alone flips."""
     floor = results["noise_floor"]
     return (
-        f"Noise floor: two trainings of the same recipe ({floor['model']}) differ by NFR {with_spread(floor['nfr'])} "
-        "%: differences of that size are chance."
+        f"Noise floor: between two trainings of the same recipe ({floor['model']}) the NFR is "
+        f"{with_spread(floor['nfr'])} %: so much flips by chance alone."
     )
 
 

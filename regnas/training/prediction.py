@@ -34,7 +34,8 @@ def predictions_from(model: str, logits: Tensor, split: Split, keep_logits: bool
     return Predictions(
         model=model,
         ids=split.ids,
-        targets=split.targets.numpy(),
+        # A copy: handing the split to worker processes moves the tensor, and a view of it would be left behind.
+        targets=split.targets.numpy().copy(),
         predicted=values.argmax(axis=1).astype(np.int64),
         logits=values if keep_logits else None,
         groups=split.groups,

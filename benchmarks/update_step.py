@@ -1,0 +1,125 @@
+"""What a training step of an update costs beyond the forward and backward passes it needs.
+
+For each kind of step: the time of a step of the trainer (drawing, augmenting and preprocessing the batch, teachers,
+losses, clipping, the optimiser) over the time of the bare passes on a batch that is there already (student forward and
+backward, teachers forward without gradients). Both are measured in turns in one process; ratios of medians.
+
+    python benchmarks/update_step.py > benchmarks/update_step.json
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regnas.data import Preprocessing, Split
+from regnas.losses import BackwardCompatible, FocalDistillationLM, LogitDifferenceInhibition
+from regnas.networks import SmallResNet
+from regnas.runtime.machine import describe_machine
+from regnas.training import (
+    Augmentation,
+    FeatureTerm,
+    LogitTerm,
+    Mixing,
+    QuadraticPenalty,
+    Recipe,
+    SingleNetwork,
+    Trainer,
+)
+
+SHAPE, CLASSES, BATCH, STEPS, ROUNDS = (3, 32, 32), 10, 128, 24, 5
+DEVICE = torch.device("cpu")
+
+
+def network(patch: int = 2) -> nn.Module:
+    built = SmallResNet(widths=(16, 32, 64), patch=patch).build(SHAPE, CLASSES)
+    return built.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+
+def objectives(old: nn.Module, members: list[nn.Module]) -> dict[str, tuple[SingleNetwork, list[nn.Module]]]:
+    """The step of a method and the teachers it has to run."""
+    weights = {name: parameter.detach() for name, parameter in members[0].named_parameters()}
+    return {
+        "no treatment": (SingleNetwork(), []),
+        "FD-LM": (SingleNetwork(terms=[LogitTerm(FocalDistillationLM(), 1.0, (old,))]), [old]),
+        "ELODI, 4 members": (
+            SingleNetwork(label_weight=0.2, terms=[LogitTerm(LogitDifferenceInhibition(), 0.8, tuple(members))]),
+            members,
+        ),
+        "BCT": (
+            SingleNetwork(feature_terms=[FeatureTerm(BackwardCompatible(), 1.0, old, CLASSES, CLASSES)]),
+            [old],
+        ),
+        "EWC": (SingleNetwork(penalty=QuadraticPenalty(weights, 1.0, weights)), []),
+        "Mixout": (SingleNetwork(mixing=Mixing(weights, 0.7, ("benchmark",))), []),
+    }
+
+
+def split() -> Split:
+    random = np.random.default_rng(0)
+    count = STEPS * BATCH
+    return Split(
+        "train",
+        torch.from_numpy(random.integers(0, 256, (count, *SHAPE), dtype=np.uint8)),
+        torch.from_numpy(random.integers(0, CLASSES, count)),
+        np.array([f"sample {index}" for index in range(count)]),
+        np.arange(count),
+    )
+
+
+def seconds(run: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    run()
+    return (time.perf_counter() - started) / STEPS
+
+
+def bare_passes(student: nn.Module, teachers: list[nn.Module], images: Tensor, targets: Tensor) -> None:
+    for _ in range(STEPS):
+        with torch.no_grad():
+            for teacher in teachers:
+                teacher(images)
+        F.cross_entropy(student(images), targets).backward()
+        student.zero_grad()
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    data, preprocessing = split(), Preprocessing((0.5,) * 3, (0.25,) * 3)
+    recipe = Recipe(epochs=1, batch_size=BATCH, augmentation=Augmentation(shift=2, flip=True))
+    trainer = Trainer(recipe, data, preprocessing, DEVICE)
+    images = preprocessing(data.images[:BATCH]).contiguous(memory_format=torch.channels_last)
+    targets = data.targets[:BATCH]
+    old, members = network(4).eval(), [network().eval() for _ in range(4)]
+    results = {}
+    for name, (objective, teachers) in objectives(old, members).items():
+        ours, bare = [], []
+        for _ in range(ROUNDS):
+            student = network()
+            bare.append(seconds(lambda: bare_passes(student, teachers, images, targets)))  # noqa: B023
+            with tempfile.TemporaryDirectory() as folder:
+                ours.append(seconds(lambda: trainer.train(student, objective, (0,), Path(folder), "")))  # noqa: B023
+        step, passes = statistics.median(ours), statistics.median(bare)
+        results[name] = {"step_ms": round(1e3 * step, 2), "passes_ms": round(1e3 * passes, 2), "ratio": step / passes}
+        print(f"{name:20} {1e3 * step:7.1f} ms, passes {1e3 * passes:7.1f} ms: {step / passes:.3f}", file=sys.stderr)
+    report = {
+        "command": "python benchmarks/update_step.py",
+        "network": "small_resnet, widths 16 32 64, patch 2; old with patch 4",
+        "batch": BATCH,
+        "machine": describe_machine(DEVICE),
+        "results": results,
+    }
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,434 @@
+"""What an update study leaves behind, in every scenario that a configuration can tell."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from regnas.cli import exit_code
+from regnas.config import is_update, load_table, presets
+from regnas.methods import METHODS
+from regnas.networks import NETWORKS, SmallResNet
+from regnas.update_config import parse_update
+from tests.conftest import Outcome
+from tests.tiny import write_tiny_update
+
+LABELS = ["none", "focal_distillation_lm", "ensemble", "elodi", "bcwi"]
+TITLES = ["No treatment", "FD-LM", "Ensemble paragon (m = 2)", "ELODI (m = 2, K = 10)", "BCWI (α = 0.4)"]
+
+
+@pytest.fixture
+def command(capsys):
+    """The command in this process, which is faster where nothing depends on the process."""
+
+    def call(*arguments):
+        code = exit_code(list(map(str, arguments)))
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+def results_of(run):
+    return json.loads((run / "report" / "update.json").read_text())
+
+
+def method_of(run, label):
+    (found,) = [method for method in results_of(run)["methods"] if method["label"] == label]
+    return found
+
+
+def arrays_of(run, label, model, seed=0):
+    return np.load(run / "predictions" / f"seed-{seed}" / label / f"{model}.npz")
+
+
+def correct_of(run, label, model, seed=0):
+    arrays = arrays_of(run, label, model, seed)
+    return arrays["predicted"] == arrays["target"]
+
+
+def measure(values):
+    """Mean and spread over seeds, the latter with n - 1."""
+    mean = sum(values) / len(values)
+    spread = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else None
+    return {
+        "mean": pytest.approx(mean),
+        "spread": spread if spread is None else pytest.approx(spread),
+        "values": pytest.approx(values),
+    }
+
+
+def touched(folder):
+    """When anything in the folder last changed, the folders and locks included."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def records(cache):
+    return [json.loads(path.read_text()) for path in cache.glob("*/model.json")]
+
+
+def predicted_by(network, run, images):
+    """What a network answers to stored bytes [N, H, W], with the normalisation that the run has noted down."""
+    scaling = json.loads((run / "run.json").read_text())["data"]["preprocessing"]
+    scaled = (torch.from_numpy(images)[:, None].float() / 255 - scaling["mean"][0]) / scaling["std"][0]
+    with torch.no_grad():
+        return network.eval()(scaled).argmax(dim=1).numpy()
+
+
+def network_like(seed=0, classes=3):
+    """An old model of the user's own, whose answers are not all the same class."""
+    torch.manual_seed(seed)
+    network = SmallResNet(widths=(4, 8)).build((1, 8, 8), classes).eval()
+    *_, classifier = (module for module in network.modules() if isinstance(module, torch.nn.Linear))
+    with torch.no_grad():
+        classifier.weight.normal_(0, 2)
+        classifier.bias -= network(torch.randn(200, 1, 8, 8)).mean(dim=0)
+    return network
+
+
+# From one end to the other
+
+
+def test_the_terminal_shows_every_method_the_noise_floor_and_the_path_of_the_report(finished_update):
+    lines = (finished_update.parent / "stdout.txt").read_text().splitlines()
+    for title in TITLES:
+        assert any(line.removeprefix("★ ").startswith(title) for line in lines), title
+    assert any(line.startswith("Noise floor: ") for line in lines)
+    assert lines[-1] == f"report: {finished_update / 'report' / 'index.html'}"
+
+
+def test_the_run_folder_holds_what_is_promised(finished_update):
+    report = finished_update / "report"
+    assert {path.name for path in report.iterdir()} == {
+        "update.json",
+        "update.md",
+        "index.html",
+        "error-against-flips.svg",
+    }
+    assert all(title in (report / "update.md").read_text() for title in TITLES)
+    facts = json.loads((finished_update / "run.json").read_text())
+    assert facts["configuration"]["seeds"] == [0, 1]
+    assert set(facts["timings"]) == {"train", "predict", "report"}
+    data = np.load(finished_update.parent / "data.npz")
+    for seed in (0, 1):
+        assert {path.name for path in (finished_update / "predictions" / f"seed-{seed}").iterdir()} == set(LABELS)
+        for label in LABELS:
+            for model in ("old", "new"):
+                arrays = arrays_of(finished_update, label, model, seed)
+                np.testing.assert_array_equal(arrays["target"], data["test_targets"])
+                np.testing.assert_array_equal(arrays["predicted"], arrays["logits"].argmax(1))
+    left = {path.name for folder in (finished_update.parent / "cache").iterdir() for path in folder.iterdir()}
+    assert left == {".lock", "model.json", "network.safetensors"}  # no checkpoint of a finished training
+
+
+def test_the_numbers_are_those_of_the_prediction_files(finished_update):
+    """Recomputed from the files with nothing of regnas."""
+    results = results_of(finished_update)
+    assert [method["label"] for method in results["methods"]] == LABELS
+    assert [method["title"] for method in results["methods"]] == TITLES
+    assert (results["models"], results["seeds"], results["samples"]) == (["old", "new"], [0, 1], 100)
+    assert results["scenario"] == "same architecture, more samples (50% → 100%)"
+    for method in results["methods"]:
+        olds = [correct_of(finished_update, method["label"], "old", seed) for seed in (0, 1)]
+        news = [correct_of(finished_update, method["label"], "new", seed) for seed in (0, 1)]
+        pairs = list(zip(olds, news, strict=True))
+        nfr = [(old & ~new).mean() for old, new in pairs]
+        relative = [
+            rate / (old.mean() * (1 - new.mean())) if old.any() and not new.all() else 0.0
+            for rate, (old, new) in zip(nfr, pairs, strict=True)
+        ]
+        assert method["error_rates"] == [
+            {"model": "old", **measure([1 - old.mean() for old in olds])},
+            {"model": "new", **measure([1 - new.mean() for new in news])},
+        ]
+        (pair,) = method["pairs"]
+        assert (pair["reference"], pair["new"]) == ("old", "new")
+        assert pair["nfr"] == measure(nfr)
+        assert pair["relative_nfr"] == measure(relative)
+        assert pair["pfr"] == measure([(~old & new).mean() for old, new in pairs])
+
+
+def test_differences_and_the_noise_floor_are_there(finished_update):
+    results = results_of(finished_update)
+    floor = results["noise_floor"]
+    assert floor["model"] == "new"
+    assert len(floor["nfr"]["values"]) == 2
+    assert 0 < floor["nfr"]["mean"] < 1
+    none, *others = results["methods"]
+    assert none["pairs"][0]["nfr_difference"] is None
+    assert none["error_rate_difference"] is None
+    for method in others:
+        difference = method["pairs"][0]["nfr_difference"]
+        assert difference["mean"] == pytest.approx(
+            method["pairs"][0]["nfr"]["mean"] - none["pairs"][0]["nfr"]["mean"], abs=1e-9
+        )
+        low, high = difference["interval"]
+        assert low <= difference["mean"] <= high
+
+
+def test_methods_that_leave_the_old_model_alone_have_the_same_one(finished_update):
+    plain = method_of(finished_update, "none")["error_rates"][0]
+    for label in ("focal_distillation_lm", "bcwi"):
+        assert method_of(finished_update, label)["error_rates"][0] == plain
+        for seed in (0, 1):
+            one, other = (arrays_of(finished_update, each, "old", seed)["logits"] for each in ("none", label))
+            np.testing.assert_array_equal(one, other)
+
+
+def test_parameters_and_training_costs(finished_update):
+    own = sum(weight.numel() for weight in SmallResNet(widths=(4, 8)).build((1, 8, 8), 3).parameters())
+    parameters = {method["label"]: method["parameters"] for method in results_of(finished_update)["methods"]}
+    assert parameters == dict.fromkeys(LABELS, own) | {"ensemble": 2 * own}
+    costs = {method["label"]: method["training_cost"] for method in results_of(finished_update)["methods"]}
+    # in trainings: a pass of a teacher is a third of a step; bcwi fine-tunes for 1 epoch instead of 2
+    by_hand = {"none": 1, "focal_distillation_lm": 1 + 1 / 3, "ensemble": 2, "elodi": 2 + 1 + 2 / 3, "bcwi": 1 / 2}
+    assert costs == pytest.approx(by_hand)
+
+
+# What is kept
+
+
+def test_another_run_trains_only_what_is_not_kept(finished_update, command, tmp_path):
+    config, cache = finished_update.parent / "tiny_update.toml", tmp_path / "cache"
+    shutil.copytree(finished_update.parent / "cache", cache)
+    before = touched(cache)
+    sets = ["--set", f"cache={cache}", "--set", "machine.workers=1"]
+    outcome = command("update", config, *sets, "--out", tmp_path / "again")
+    assert outcome.code == 0, outcome.stderr
+    assert touched(cache) == before
+    assert results_of(tmp_path / "again") == results_of(finished_update)
+
+    outcome = command("update", config, *sets, "--set", "seeds=[1, 2]", "--out", tmp_path / "more")
+    assert outcome.code == 0, outcome.stderr
+    after = touched(cache)
+    assert {path: after[path] for path in before} == before
+    # by hand: two old ones, two new ones, FD-LM, ELODI's old and new, and the one that is fine-tuned
+    assert sorted(record["seed"] for record in records(cache)) == [0] * 8 + [1] * 8 + [2] * 8
+    second = method_of(tmp_path / "more", "elodi")["pairs"][0]["nfr"]["values"][0]
+    assert second == method_of(finished_update, "elodi")["pairs"][0]["nfr"]["values"][1]
+
+
+def test_one_and_two_workers_find_the_same(finished_update, command, tmp_path):
+    outcome = command("update", write_tiny_update(tmp_path, workers=1), "--out", tmp_path / "run")
+    assert outcome.code == 0, outcome.stderr
+    one, two = results_of(tmp_path / "run"), results_of(finished_update)
+    assert one["methods"] == two["methods"]
+    assert one["noise_floor"] == two["noise_floor"]
+    weights = {path.read_bytes() for path in (tmp_path / "cache").glob("*/network.safetensors")}
+    assert weights == {path.read_bytes() for path in finished_update.parent.glob("cache/*/network.safetensors")}
+
+
+# Sweeps
+
+
+def test_a_sweep_over_alpha_trains_nothing_and_its_curve_stays(finished_update, command, tmp_path):
+    run, cache = tmp_path / "run", finished_update.parent / "cache"
+    shutil.copytree(finished_update, run)
+    before = touched(cache)
+    outcome = command("update", run, "--sweep", "bcwi.alpha=0:1:0.25")
+    assert outcome.code == 0, outcome.stderr
+    assert touched(cache) == before
+    assert "BCWI: alpha" in outcome.stdout
+    results = results_of(run)
+    assert results["methods"] == results_of(finished_update)["methods"]
+    (sweep,) = results["sweeps"]
+    assert (sweep["method"], sweep["key"]) == ("bcwi", "alpha")
+    assert [point["value"] for point in sweep["points"]] == [0, 0.25, 0.5, 0.75, 1]
+
+    tuned = {}
+    data = np.load(finished_update.parent / "data.npz")
+    for folder in cache.iterdir():
+        record = json.loads((folder / "model.json").read_text())
+        if record["model"]["Trained"]["start"]:
+            network = SmallResNet(widths=(4, 8)).build((1, 8, 8), 3)
+            network.load_state_dict(load_file(folder / "network.safetensors"))
+            tuned[record["seed"]] = predicted_by(network, run, data["test_images"]) == data["test_targets"]
+    first, *_, last = sweep["points"]
+    assert first["error_rate"] == measure([1 - tuned[seed].mean() for seed in (0, 1)])
+    olds = [correct_of(run, "none", "old", seed) for seed in (0, 1)]
+    assert first["nfr"] == measure([(old & ~tuned[seed]).mean() for seed, old in enumerate(olds)])
+    assert last["nfr"]["values"] == [0, 0]
+    assert last["error_rate"] == measure([1 - old.mean() for old in olds])
+
+    curve = run / "report" / "sweep-bcwi.alpha.svg"
+    assert curve.exists()
+    shutil.rmtree(run / "report")
+    assert command("update", run).code == 0
+    assert curve.exists()
+    assert results_of(run) == results
+
+
+def test_a_sweep_of_a_whole_number_and_of_a_method_that_is_not_configured(finished_update, command, tmp_path):
+    config = finished_update.parent / "tiny_update.toml"
+    sets = ["--set", "seeds=[0]", "--set", f"cache={tmp_path / 'cache'}", "--set", "machine.workers=1"]
+    sweeps = ["--sweep", "elodi.members=1:2:1", "--sweep", "bcwi_fisher.alpha=1:1:1"]
+    shutil.copytree(finished_update.parent / "cache", tmp_path / "cache")
+    outcome = command("update", config, "--out", tmp_path / "run", *sets, *sweeps)
+    assert outcome.code == 0, outcome.stderr
+    members, fisher = results_of(tmp_path / "run")["sweeps"]
+    assert [point["value"] for point in members["points"]] == [1, 2]
+    elodi = method_of(tmp_path / "run", "elodi")
+    assert members["points"][1]["nfr"] == elodi["pairs"][0]["nfr"]
+    assert [point["nfr"]["mean"] for point in fisher["points"]] == [0]
+    assert {path.name for path in (tmp_path / "run" / "report").glob("sweep-*")} == {
+        "sweep-elodi.members.svg",
+        "sweep-bcwi_fisher.alpha.svg",
+    }
+
+
+# Scenarios
+
+
+def scenario(command, folder, *replacements, sets=()):
+    """Run the tiny update with one seed and changed texts; the run folder."""
+    config = write_tiny_update(folder)
+    text = config.read_text().replace("epochs = 2", "epochs = 1")
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new)
+    config.write_text(text)
+    assignments = [part for each in ("seeds=[0]", *sets) for part in ("--set", each)]
+    outcome = command("update", config, "--out", folder / "run", *assignments)
+    assert outcome.code == 0, outcome.stderr
+    return folder / "run"
+
+
+def test_more_classes_are_judged_on_the_old_ones(command, tmp_path):
+    run = scenario(command, tmp_path, ("samples = 0.5", "classes = 0.67"))
+    results = results_of(run)
+    assert results["scenario"] == "same architecture, more classes (67% → 100%)"
+    targets = np.load(tmp_path / "data.npz")["test_targets"]
+    for label in LABELS:
+        arrays = {model: arrays_of(run, label, model) for model in ("old", "new")}
+        for model, classes in (("old", 2), ("new", 3)):
+            judged = np.array([int(name.removeprefix("test/")) for name in arrays[model]["id"]])
+            known = np.unique(targets[judged])
+            assert len(known) == 2
+            np.testing.assert_array_equal(judged, np.flatnonzero(np.isin(targets, known)))
+            assert results["samples"] == len(judged)
+            assert arrays[model]["logits"].shape == (len(judged), classes)
+            assert set(arrays[model]["target"]) == {0, 1}
+            np.testing.assert_array_equal(arrays[model]["predicted"], arrays[model]["logits"].argmax(1))
+
+
+def test_a_new_model_that_starts_from_the_old_weights(command, tmp_path):
+    kept = ("[methods.focal_distillation_lm]\n[methods.ensemble]\nmembers = 2\n[methods.elodi]\nmembers = 2\n", "")
+    run = scenario(command, tmp_path, kept, sets=["models.new.start=previous"])
+    assert results_of(run)["scenario"].endswith("fine-tuned from the old weights")
+    started = {}
+    for record in records(tmp_path / "cache"):
+        trained = record["model"]["Trained"]
+        started[trained["chance"]] = trained["start"] and trained["start"]["Trained"]["chance"]
+    # bcwi's new model is the plain one here, and costs as much
+    assert started == {"old 0": None, "new 0": "old 0", "new 1": "old 0"}
+    assert method_of(run, "bcwi")["training_cost"] == 1
+
+
+def test_a_new_model_of_another_architecture(command, tmp_path):
+    larger = ("widths = [4, 8] }\n\n[training]", "widths = [4, 12] }\n\n[training]")
+    run = scenario(command, tmp_path, larger, ("[methods.bcwi]\n", ""))
+    assert results_of(run)["scenario"] == "other architecture, more samples (50% → 100%)"
+    assert [method["label"] for method in results_of(run)["methods"]] == LABELS[:-1]
+    network = SmallResNet(widths=(4, 12)).build((1, 8, 8), 3)
+    assert method_of(run, "none")["parameters"] == sum(weight.numel() for weight in network.parameters())
+
+
+def test_a_chain_of_three_with_every_kind_of_references(command, tmp_path):
+    middle = '[models.middle]\nnetwork = { name = "small_resnet", widths = [4, 8] }\nsamples = 0.7\n\n[models.new]'
+    run = scenario(
+        command,
+        tmp_path,
+        ("[models.new]", middle),
+        ("[methods.none]\n", ""),
+        ("[methods.bcwi]\n", ""),
+        ("[methods.ensemble]\nmembers = 2\n", ""),
+        sets=['references=["chain", "radial", "fc", "untargeted"]'],
+    )
+    results = results_of(run)
+    assert results["scenario"] == "same architecture, more samples (50% → 70% → 100%), a chain of 3"
+    variants = [f"focal_distillation_lm-{kind}" for kind in ("chain", "radial", "fc", "untargeted")]
+    assert [method["label"] for method in results["methods"]] == [*variants, "elodi"]
+    assert len({method["title"] for method in results["methods"]}) == 5
+    for method in results["methods"]:
+        correct = {model: correct_of(run, method["label"], model) for model in ("old", "middle", "new")}
+        rates = {(pair["reference"], pair["new"]): pair["nfr"]["mean"] for pair in method["pairs"]}
+        assert rates == pytest.approx(
+            {
+                (old, new): (correct[old] & ~correct[new]).mean()
+                for old, new in (("old", "middle"), ("old", "new"), ("middle", "new"))
+            }
+        )
+    assert (run / "report" / "pairwise.svg").exists()
+    logits = [{model: arrays_of(run, label, model)["logits"] for model in results["models"]} for label in variants]
+    chain, radial, fully, untargeted = logits
+    for other in (radial, fully):  # with one ancestor they are the same, with two they are not
+        np.testing.assert_array_equal(other["middle"], chain["middle"])
+        assert not np.array_equal(other["new"], chain["new"])
+    assert not np.array_equal(untargeted["middle"], chain["middle"])
+    assert results["methods"][3]["pairs"][0]["nfr_difference"] is None  # nothing was treated
+
+
+@pytest.mark.parametrize("suffix", ["pt", "safetensors"])
+def test_a_given_old_model_stays_as_it_is_with_every_method(command, tmp_path, suffix):
+    network, path = network_like(), tmp_path / f"old.{suffix}"
+    if suffix == "pt":
+        torch.save({"epoch": 7, "state_dict": network.state_dict()}, path)
+    else:
+        save_file(network.state_dict(), path)
+    run = scenario(command, tmp_path, ("samples = 0.5", f'samples = 0.5\ncheckpoint = "{path}"'))
+    expected = predicted_by(network, run, np.load(tmp_path / "data.npz")["test_images"])
+    assert len(set(expected.tolist())) > 1
+    for label in LABELS:
+        np.testing.assert_array_equal(arrays_of(run, label, "old")["predicted"], expected)
+    assert not any("old" in record["model"]["Trained"]["chance"] for record in records(tmp_path / "cache"))
+
+
+def test_a_given_old_model_of_fewer_classes_knows_the_first_ones_of_the_data(command, tmp_path):
+    """Its outputs have a meaning already: no random choice of the classes."""
+    network, path = network_like(seed=3, classes=2), tmp_path / "old.pt"
+    torch.save(network.state_dict(), path)
+    run = scenario(command, tmp_path, ("samples = 0.5", f'classes = 0.67\ncheckpoint = "{path}"'))
+    data = np.load(tmp_path / "data.npz")
+    first = data["test_targets"] < 2
+    for label in LABELS:
+        arrays = arrays_of(run, label, "old")
+        np.testing.assert_array_equal(arrays["target"], data["test_targets"][first])
+        np.testing.assert_array_equal(arrays["predicted"], predicted_by(network, run, data["test_images"][first]))
+
+
+# Without training
+
+
+def test_validate_prints_the_scenario_and_the_trainings_and_trains_nothing(command, tmp_path):
+    outcome = command("validate", write_tiny_update(tmp_path))
+    assert outcome == Outcome(
+        0,
+        "scenario: same architecture, more samples (50% → 100%)\n"
+        "5 methods, 8 trainings for each of 2 seeds\n"
+        "tiny_update is valid\n",
+        "",
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npz", "tiny_update.toml"]
+
+
+def test_list_shows_methods_networks_and_the_command_of_each_preset(command):
+    outcome = command("list")
+    assert outcome.code == 0
+    rows = [line.split()[:2] for line in outcome.stdout.splitlines() if line.split()]
+    assert [name for kind, name in (row for row in rows if len(row) == 2) if kind == "method"] == list(METHODS)
+    assert [name for kind, name in (row for row in rows if len(row) == 2) if kind == "network"] == list(NETWORKS)
+    assert "regnas update update_digits" in outcome.stdout
+
+
+def test_every_update_preset_is_valid():
+    updates = [name for name in presets() if name.startswith("update_")]
+    assert updates == [name for name in presets() if is_update(load_table(name)[1])]
+    assert len(updates) >= 2
+    for name in updates:
+        config = parse_update(*load_table(name))
+        assert "none" in config.values.methods

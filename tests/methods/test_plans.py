@@ -1,0 +1,253 @@
+"""What each method plans, and the values of its paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from regnas import losses
+from regnas.errors import ArtifactError
+from regnas.methods import METHODS, Release
+from regnas.models import (
+    BayesianUpdated,
+    Centric,
+    Checkpoint,
+    Consolidated,
+    DecayedToOld,
+    Ensemble,
+    FeatureLesson,
+    Interpolated,
+    Lesson,
+    MixedWithOld,
+    Published,
+    Soup,
+    Trained,
+    Training,
+    all_parts,
+)
+from tests.methods.releases import SAME, THREE, chain, method
+from tests.models.making import OTHER, SMALL
+
+OLD, NEW = METHODS["none"]().plan(SAME)
+
+
+def planned(name, releases=SAME, **settings):
+    return METHODS[name](**settings).plan(releases)
+
+
+def test_without_treatment_every_release_is_trained_on_its_own():
+    assert (Trained(SMALL, "old 0"), Trained(SMALL, "new 0")) == (OLD, NEW)
+    tuned = planned("none", chain(Release(SMALL, 0.5), Release(SMALL, start="previous")))
+    assert tuned[1].start == tuned[0]
+    assert tuned[0].share.samples == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [
+        ("naive", losses.Naive()),
+        ("knowledge_distillation", losses.KnowledgeDistillation(temperature=100.0)),
+        ("focal_distillation_kl", losses.FocalDistillationKL(alpha=1.0, beta=5.0, temperature=100.0)),
+        ("focal_distillation_lm", losses.FocalDistillationLM(alpha=1.0, beta=5.0)),
+        ("dynamic_focal_distillation", losses.DynamicFocalDistillation(temperature=1.0)),
+    ],
+)
+def test_distillation_is_labels_and_one_lesson_from_the_old_model(name, loss):
+    assert planned(name) == (OLD, replace(NEW, lessons=(Lesson(loss, 1.0, (OLD,)),)))
+    assert planned(name, weight=0.3)[1].lessons[0].weight == 0.3
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"), [("bct", losses.BackwardCompatible()), ("ract", losses.RegressionAlleviating(0.05))]
+)
+def test_compatible_features_are_learnt_from_the_old_model(name, loss):
+    assert planned(name) == (OLD, replace(NEW, feature_lessons=(FeatureLesson(loss, 1.0, OLD),)))
+
+
+def test_settings_reach_the_loss():
+    assert planned("focal_distillation_kl", alpha=0.5, beta=2.0, temperature=3.0)[1].lessons[0].loss == (
+        losses.FocalDistillationKL(0.5, 2.0, 3.0)
+    )
+    assert planned("focal_distillation_lm", alpha=0.5, beta=2.0)[1].lessons[0].loss == (
+        losses.FocalDistillationLM(0.5, 2.0)
+    )
+    assert planned("knowledge_distillation", temperature=2.0)[1].lessons[0].loss == losses.KnowledgeDistillation(2.0)
+
+
+def teachers(model):
+    return [(lesson.weight, lesson.teachers) for lesson in model.lessons]
+
+
+def test_in_a_chain_the_references_are_those_asked_for_and_share_the_weight():
+    kinds = ("chain", "radial", "fc")
+    plans = {kind: planned("focal_distillation_lm", replace(THREE, references=kind)) for kind in kinds}
+    for first, second, third in plans.values():
+        assert first == Trained(SMALL, "old 0", share=THREE.stages[0].release.share)
+        assert teachers(first) == []
+        assert teachers(second) == [(1.0, (first,))]
+        assert third.chance == "newest 0"
+    first, second, third = plans["chain"]
+    assert teachers(third) == [(1.0, (second,))]
+    first, second, third = plans["radial"]
+    assert teachers(third) == [(1.0, (first,))]
+    first, second, third = plans["fc"]
+    assert teachers(third) == [(0.5, (first,)), (0.5, (second,))]
+    untargeted = planned("focal_distillation_lm", replace(THREE, references="untargeted"))
+    assert untargeted == planned("none", THREE)
+
+
+def test_feature_lessons_and_gates_share_the_weight_too():
+    releases = replace(THREE, references="fc")
+    third = planned("bct", releases, weight=0.6)[2]
+    assert [lesson.weight for lesson in third.feature_lessons] == [0.3, 0.3]
+    first, second, third = planned("gated_distillation", releases)
+    untreated = third.start
+    assert teachers(third) == [(0.5, (first,)), (0.5, (second,)), (1.0, (untreated,))]
+
+
+def test_gated_distillation_goes_on_from_the_untreated_model_with_both_gates():
+    old, new = planned("gated_distillation", temperature=2.0, weight=0.7, label_weight=0.1)
+    assert old == OLD
+    assert new.start == NEW
+    assert new.label_weight == 0.1
+    assert new.lessons == (
+        Lesson(losses.GatedDistillation("wrong", 2.0), 0.7, (OLD,)),
+        Lesson(losses.GatedDistillation("right", 2.0), 0.7, (NEW,)),
+    )
+    assert planned("gated_distillation")[1].label_weight == 0.0
+
+
+def test_bayesian_update_runs_both_models_or_is_a_target_of_training():
+    assert planned("bayesian_update") == (OLD, BayesianUpdated(OLD, NEW, 2.0))
+    trained = planned("bayesian_update", at="training", cost_ratio=3.0)[1]
+    assert trained == replace(NEW, lessons=(Lesson(losses.BayesianUpdate(3.0), 1.0, (OLD,)),))
+    tuned = planned("bayesian_update", replace(THREE, references="chain"))
+    assert tuned[2].old == tuned[1]
+
+
+def test_dropout_is_in_the_old_and_the_new_model():
+    assert planned("dropout") == (replace(OLD, dropout=0.2), replace(NEW, dropout=0.2))
+
+
+def test_an_ensemble_is_of_eight_on_both_sides_and_its_first_member_is_the_plain_model():
+    for side, plain in zip(planned("ensemble"), (OLD, NEW), strict=True):
+        assert isinstance(side, Ensemble)
+        assert side.members[0] == plain
+        assert len(set(side.members)) == 8
+        assert {replace(member, chance="") for member in side.members} == {replace(plain, chance="")}
+
+
+def test_a_member_that_is_fine_tuned_goes_on_from_its_own_predecessor():
+    releases = chain(Release(SMALL), Release(SMALL, start="previous"))
+    old, new = planned("ensemble", releases, members=3)
+    assert [member.start for member in new.members] == list(old.members)
+    old, new = planned("heterogeneous_ensemble", releases, networks=(OTHER,))
+    assert [member.start for member in new.members] == list(old.members)
+
+
+def test_a_heterogeneous_ensemble_has_the_releases_network_and_the_others():
+    old, new = planned("heterogeneous_ensemble", networks=(OTHER, SMALL))
+    assert [member.network for member in old.members] == [member.network for member in new.members]
+    assert [member.network for member in old.members] == [SMALL, OTHER, SMALL]
+    assert old.members[0] == OLD
+
+
+def test_a_member_without_predecessor_of_its_architecture_starts_fresh():
+    releases = chain(Release(SMALL, trained=False), Release(SMALL, start="previous"))
+    old, new = planned("heterogeneous_ensemble", releases, networks=(OTHER,))
+    assert [member.start for member in new.members] == [old, None]
+
+
+def test_the_centric_member_is_chosen_among_eight_new_models():
+    old, new = planned("centric")
+    assert old == OLD
+    assert isinstance(new, Centric)
+    assert new.members[0] == NEW
+    assert len(set(new.members)) == 8
+
+
+def test_elodi_distils_both_sides_from_eight_of_their_own_architecture():
+    releases = chain(Release(OTHER), Release(SMALL))
+    for student, network in zip(planned("elodi", releases), (OTHER, SMALL), strict=True):
+        (lesson,) = student.lessons
+        assert student.network == network
+        assert {teacher.network for teacher in lesson.teachers} == {network}
+        assert len(set(lesson.teachers)) == 8
+        assert all(teacher.lessons == () for teacher in lesson.teachers)
+        assert student.label_weight == pytest.approx(0.2)
+        assert (lesson.weight, lesson.loss) == (0.8, losses.LogitDifferenceInhibition(power=2.0, top_k=10))
+        assert lesson.online
+    assert not planned("elodi", teacher="offline")[1].lessons[0].online
+
+
+def test_elodi_with_a_legacy_model_divides_its_weight_between_the_ensemble_and_the_old_one():
+    old, new = planned("elodi_legacy", members=3, alpha=0.6, lambda_=0.75)
+    assert old == OLD
+    assert new.label_weight == pytest.approx(0.4)
+    ensemble, legacy = new.lessons
+    assert ensemble.weight == pytest.approx(0.45)
+    assert ensemble.teachers == tuple(Trained(SMALL, f"new {repeat}") for repeat in range(3))
+    assert legacy.weight == pytest.approx(0.15)
+    assert legacy.teachers == (OLD,)
+    third = planned("elodi_legacy", replace(THREE, references="fc"), members=2)[2]
+    assert [lesson.weight for lesson in third.lessons] == pytest.approx([0.4, 0.2, 0.2])
+    default = METHODS["elodi_legacy"]()
+    assert (default.members, default.alpha, default.lambda_, default.top_k, default.power) == (8, 0.8, 0.5, 10, 2.0)
+
+
+def test_weights_are_interpolated_with_those_fine_tuned_from_them():
+    tuned = replace(NEW, start=OLD)
+    assert planned("bcwi") == (OLD, Interpolated(OLD, tuned, 0.4))
+    assert planned("bcwi_fisher") == (OLD, Interpolated(OLD, tuned, 0.4, 512))
+    soup = Soup(tuple(replace(tuned, chance=f"new {repeat}") for repeat in range(4)))
+    assert planned("bcwi_soup") == (OLD, Interpolated(OLD, soup, 0.4))
+
+
+def test_another_alpha_trains_nothing_more():
+    models = [model for alpha in (0.0, 0.3, 1.0) for model in planned("bcwi", alpha=alpha)]
+    assert sum(isinstance(model, Training) for model in all_parts(models)) == 2
+
+
+def test_ties_hold_on_to_the_old_weights_while_they_are_tuned():
+    tuned = replace(NEW, start=OLD)
+    assert planned("ewc") == (OLD, replace(tuned, tie=Consolidated(OLD, 10.0, 512)))
+    assert planned("prior_weight_decay") == (OLD, replace(tuned, tie=DecayedToOld(OLD, 0.01)))
+    assert planned("mixout") == (OLD, replace(tuned, tie=MixedWithOld(OLD, 0.7)))
+
+
+def test_what_methods_have_in_common_is_trained_once():
+    names = ("none", "ensemble", "elodi", "focal_distillation_lm", "bayesian_update", "bcwi", "bcwi_fisher")
+    models = [model for name in names for model in method(name).plan(SAME)]
+    # 2 plain + 2 further members + 2 ELODI students + 1 FD-LM + 1 fine-tuned
+    assert sum(isinstance(model, Training) for model in all_parts(models)) == 8
+
+
+def test_a_chain_of_interpolations_goes_on_from_the_interpolated_weights():
+    first, second, third = planned("bcwi", THREE)
+    assert second.old == first
+    assert third.old == second
+    assert third.new.start == second
+
+
+def test_published_weights_are_left_as_they_are():
+    old, _ = planned("elodi", chain(Release(SMALL, trained=False), Release(SMALL)), members=2)
+    assert old == Published(SMALL)
+
+
+def test_a_checkpoint_has_the_digest_of_its_file(tmp_path):
+    path = tmp_path / "old.pth"
+    path.write_bytes(b"abc")
+    (old, _) = planned("none", chain(Release(SMALL, 0.5, checkpoint=str(path)), Release(SMALL)))
+    assert old == Checkpoint(
+        SMALL, str(path), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", Release(SMALL, 0.5).share
+    )
+    with pytest.raises(ArtifactError, match=r"gone\.pth is missing"):
+        planned("none", chain(Release(SMALL, checkpoint=str(tmp_path / "gone.pth")), Release(SMALL)))
+
+
+def test_an_impossible_release_is_refused():
+    with pytest.raises(ValueError, match="checkpoint and trained = false exclude each other"):
+        Release(SMALL, checkpoint="old.pth", trained=False)
+    with pytest.raises(ValueError, match="samples is 0"):
+        Release(SMALL, samples=0)
