@@ -26,8 +26,8 @@ def main() -> None:
     parser.add_argument("--images", type=Path, required=True, help="folder with train/ and test/")
     parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
     options = parser.parse_args()
-    architecture = run("update_cifar10", options)
     data = run("update_cifar10_data", options, "--sweep", SWEEP)
+    architecture = run("update_cifar10", options)
     result = {
         "command": "python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS",
         "cores": os.cpu_count(),

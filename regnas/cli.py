@@ -104,8 +104,9 @@ def update(
     """Compare ways of replacing an old model by a new one: error rates and flips of every method in one table."""
     from regnas.report import update_terminal_table
     from regnas.run_folder import RUN
-    from regnas.update import run_update
-    from regnas.update_config import Sweep, load_update, parse_update
+    from regnas.update.config import load_update, parse_update
+    from regnas.update.study import run_update
+    from regnas.update.sweeps import Sweep
 
     sweeps = [Sweep.parse(text) for text in sweep or ()]
     reuse = _reuse(resume, overwrite)
@@ -114,7 +115,7 @@ def update(
     loaded, path = _configuration(config, out, sets, load_update, parse_update)
     for each in sweeps:  # before anything is written
         each.variants(loaded.values.methods)
-    with _running(loaded, path, reuse, allow_inexact) as folder:
+    with _running(loaded, path, reuse, allow_inexact, "update") as folder:
         results = run_update(loaded, folder, sweep or ())
     _print_wide(update_terminal_table(results))
     typer.echo(f"report: {folder.report / 'index.html'}")
@@ -142,8 +143,8 @@ def validate(config: Target, sets: Sets = None) -> None:
 
 
 def _validate_update(name: str, content: dict[str, Any]) -> None:
-    from regnas.update import check_update
-    from regnas.update_config import parse_update
+    from regnas.update.config import parse_update
+    from regnas.update.study import check_update
 
     loaded = parse_update(name, content)
     scenario, trainings = check_update(loaded)
@@ -189,7 +190,7 @@ def _run(
 
     reuse = _reuse(resume, overwrite)
     config, path = _configuration(target, out, sets, load_config, parse_config)
-    with _running(config, path, reuse, inexact) as folder:
+    with _running(config, path, reuse, inexact, "report") as folder:
         comparison = run_pipeline(config, folder, last)
     if comparison is not None:
         _print_wide(terminal_table(comparison))
@@ -219,8 +220,8 @@ def _configuration(target: str, out: Path | None, sets: list[str] | None, load: 
 
 
 @contextmanager
-def _running(config: Any, path: Path, reuse: Any, inexact: bool) -> Iterator[Any]:
-    """The run folder, held, checked and logged to for the length of the block."""
+def _running(config: Any, path: Path, reuse: Any, inexact: bool, continued_by: str) -> Iterator[Any]:
+    """The run folder, held, checked and logged to for the length of the block; a command continues it."""
     from regnas.run_folder import RunFolder
     from regnas.runtime.lock import exclusive
     from regnas.runtime.machine import choose_device, describe_machine
@@ -235,7 +236,7 @@ def _running(config: Any, path: Path, reuse: Any, inexact: bool) -> Iterator[Any
     with exclusive(path), postponed_signals():
         folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
         folder.check_machine(conditions, inexact)
-        with _log_to(folder.log), _resumable(path, "update" if hasattr(config.values, "methods") else "report"):
+        with _log_to(folder.log), _resumable(path, continued_by):
             yield folder
 
 

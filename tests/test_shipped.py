@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from regnas.config import is_update, load_config, load_table, presets
-from regnas.methods import Chain, Stage
 from regnas.pipeline import check_budgets
 from regnas.registry import Registry
-from regnas.update import describe_scenario, plan_all
-from regnas.update_config import load_update
+from regnas.update.config import load_update
+from regnas.update.study import describe_scenario, plan_all
 
 ROOT = Path(__file__).parents[1]
 SHAPES = {"digits": (1, 16, 16), "cifar10": (3, 32, 32)}
@@ -45,7 +44,7 @@ def test_every_preset_is_valid_and_its_budgets_hold_enough_candidates(name):
 )
 def test_every_update_preset_is_the_scenario_that_it_says_and_all_its_methods_can_be_planned(name, scenario):
     config = load_update(name)
-    chain = Chain(tuple(Stage(label, release) for label, release in config.values.models.items()))
+    chain = config.values.chain
     assert describe_scenario(chain) == scenario
     assert len(plan_all(config, chain)) >= len(config.values.methods)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,7 +51,7 @@ class Stage:
     name: str
     release: Release
 
-    @property
+    @cached_property
     def given(self) -> Model | None:
         """The model that is there already and cannot be treated."""
         if self.release.checkpoint:

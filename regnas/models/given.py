@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from regnas.data import WHOLE, Share
-from regnas.errors import ArtifactError
+from regnas.errors import ArtifactError, ConfigurationError
 from regnas.models.model import Model
 from regnas.models.workshop import Workshop
 from regnas.networks import Network, classifier_of
@@ -46,8 +46,11 @@ class Checkpoint:
         return network
 
     def _check_classes(self, network: nn.Module, weights: dict[str, Tensor], classes: int) -> None:
-        """The likeliest mistake gets its own words."""
-        classifier = classifier_of(network, classes)
+        """The likeliest mistake gets its own words, where the network ends in a linear classifier."""
+        try:
+            classifier = classifier_of(network, classes)
+        except ConfigurationError:
+            return
         name = next(f"{name}.weight" for name, module in network.named_modules() if module is classifier)
         found = weights.get(name)
         if found is not None and found.shape[1:] == classifier.weight.shape[1:] and len(found) != classes:

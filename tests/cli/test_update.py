@@ -14,7 +14,7 @@ from regnas.cli import exit_code
 from regnas.config import is_update, load_table, presets
 from regnas.methods import METHODS
 from regnas.networks import NETWORKS, SmallResNet
-from regnas.update_config import parse_update
+from regnas.update.config import parse_update
 from tests.conftest import Outcome
 from tests.tiny import write_tiny_update
 

@@ -5,35 +5,25 @@ Every trained network is kept by its content, so that resuming is running again:
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from regnas.config import LoadedConfig, describe
-from regnas.data import Split, Splits, in_random_class_order
 from regnas.errors import ConfigurationError
-from regnas.flips import Predictions
-from regnas.methods import Chain, Method, Stage
+from regnas.methods import Chain, Method
 from regnas.methods.none import NoTreatment
-from regnas.models import Model, Training, Workshop, all_parts, make_all, network_of, training_macs, weights_in
+from regnas.models import Model, Training, all_parts, make_all, network_of, training_macs, weights_in
 from regnas.networks import parameters_of
 from regnas.report import write_update_report
 from regnas.run_folder import RunFolder
-from regnas.runtime.files import read_json, write_json
-from regnas.runtime.machine import choose_device
+from regnas.runtime.files import write_json
 from regnas.runtime.progress import track
-from regnas.training import predictions_from
-from regnas.update_config import Sweep, UpdateConfig
-from regnas.update_results import Outcome, SweepPoint, summarise, summarise_sweep
-from regnas.updated import write_updated
-
-# What decides the bits of a training, of all that a run remembers of its machine.
-DECISIVE_VERSIONS = ("regnas", "torch", "numpy")
-SWEEPS = "sweeps.json"
-
-log = logging.getLogger("regnas")
+from regnas.update.config import UpdateConfig
+from regnas.update.exported import write_updated
+from regnas.update.job import UpdateJob, check_stages, load_splits, open_shops, prepare
+from regnas.update.results import Outcome, summarise
+from regnas.update.sweeps import SWEEPS, evaluate_sweep, plan_sweep, remembered_sweeps
 
 
 @dataclass(frozen=True)
@@ -44,27 +34,6 @@ class Variant:
     title: str
     description: str
     plan: tuple[Model, ...]  # one model for every release
-
-
-@dataclass(frozen=True)
-class UpdateJob:
-    """What all steps share."""
-
-    config: LoadedConfig[UpdateConfig]
-    folder: RunFolder
-    splits: Splits
-    shops: Mapping[int, Workshop]  # by seed
-    chain: Chain
-    evaluated_on: dict[str, Split] = field(default_factory=dict)  # by the name of the whole split
-    known: dict[tuple[int, Model, str], Predictions] = field(default_factory=dict)  # many methods share models
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        return self.config.values.seeds
-
-    def on_old_classes(self, split: Split) -> Split:
-        """The samples of the classes that the first release knows: all others have nothing to compare with."""
-        return replace(self.chain.stages[0].release.share, samples=1.0).of(split, len(self.splits.classes), seed=0)
 
 
 def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Sequence[str] = ()) -> dict[str, Any]:
@@ -89,8 +58,8 @@ def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Se
             scenario=describe_scenario(job.chain),
             models=[stage.name for stage in job.chain.stages],
             seeds=job.seeds,
-            plain=[predict(job, seed, plain) for seed in job.seeds],
-            floor=[predict(job, seed, floor) for seed in job.seeds],
+            plain=[job.predict(seed, plain) for seed in job.seeds],
+            floor=[job.predict(seed, floor) for seed in job.seeds],
             outcomes=outcomes,
             sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
             facts=_facts(job),
@@ -101,59 +70,15 @@ def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Se
     return results
 
 
-def prepare(config: LoadedConfig[UpdateConfig], folder: RunFolder) -> UpdateJob:
-    """Load the data and build every network once, before anything is trained."""
-    log.info("data: %s", describe(config.table, "data"))
-    splits = load_splits(config.values)
-    folder.check_data(splits.summary())
-    conditions = folder.facts["machine"] | {"threads": folder.facts["threads"]}
-    conditions["versions"] = {name: folder.facts["versions"][name] for name in DECISIVE_VERSIONS}
-    shops = open_shops(config.values, splits, conditions)
-    chain = Chain(tuple(Stage(name, release) for name, release in config.values.models.items()))
-    for stage in chain.stages:
-        check_stage(stage, shops[config.values.seeds[0]])
-    return UpdateJob(config, folder, splits, shops, chain)
-
-
 def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
     """Everything that can be checked without training: the scenario in words, and the trainings it takes a seed."""
-    splits = load_splits(config.values)
-    shops = open_shops(config.values, splits, {})
-    chain = Chain(tuple(Stage(name, release) for name, release in config.values.models.items()))
-    for stage in chain.stages:
-        check_stage(stage, shops[config.values.seeds[0]])
-    variants = plan_all(config, chain)
-    plain = NoTreatment().plan(chain)
-    wanted = [*plain, *noise_floor_models(chain, plain), *(model for variant in variants for model in variant.plan)]
-    return describe_scenario(chain), sum(isinstance(model, Training) for model in all_parts(wanted))
-
-
-def load_splits(values: UpdateConfig) -> Splits:
-    """The data; where some release knows a part of the classes, that part is a random one.
-
-    But for a model that is there already: its outputs are the first classes in the data's own order.
-    """
-    splits, releases = values.data.load(), values.models.values()
-    given = any(release.checkpoint or not release.trained for release in releases)
-    if any(release.classes < 1 for release in releases) and not given:
-        return in_random_class_order(splits, seed=0)
-    return splits
-
-
-def open_shops(values: UpdateConfig, splits: Splits, conditions: Mapping[str, Any]) -> dict[int, Workshop]:
-    return {
-        seed: Workshop(
-            splits=splits,
-            training=values.training,
-            fine_tuning=values.fine_tuning or values.training,
-            device=choose_device(values.machine.device),
-            calibration_images=values.calibration_images,
-            folder=Path(values.cache).expanduser(),
-            seed=seed,
-            conditions=conditions,
-        )
-        for seed in values.seeds
-    }
+    values = config.values
+    shops = open_shops(values, load_splits(values), {})
+    check_stages(values.chain, shops[values.seeds[0]])
+    plain = NoTreatment().plan(values.chain)
+    wanted = [*plain, *noise_floor_models(values.chain, plain)]
+    wanted += [model for variant in plan_all(config, values.chain) for model in variant.plan]
+    return describe_scenario(values.chain), sum(isinstance(model, Training) for model in all_parts(wanted))
 
 
 def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
@@ -188,26 +113,12 @@ def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, .
     return stage.train(plain[-2], 0), stage.train(plain[-2], 1)
 
 
-def predict(job: UpdateJob, seed: int, models: Sequence[Model], split: Split | None = None) -> list[Predictions]:
-    """What models answer for the old classes of the report split."""
-    whole = split or job.splits.report
-    if whole.name not in job.evaluated_on:
-        job.evaluated_on[whole.name] = job.on_old_classes(whole)
-    chosen, shop = job.evaluated_on[whole.name], job.shops[seed]
-    for model in models:
-        if (seed, model, chosen.name) not in job.known:
-            logits = shop.logits(model, chosen)
-            predictions = predictions_from(shop.identity(model)[:12], logits, chosen, keep_logits=True)
-            job.known[seed, model, chosen.name] = predictions
-    return [job.known[seed, model, chosen.name] for model in models]
-
-
 def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Outcome:
     """Predict with a method's models, keep the predictions and the new networks, and say what it all cost."""
     shop = job.shops[job.seeds[0]]
     predictions = []
     for seed in job.seeds:
-        predictions.append(predict(job, seed, variant.plan))
+        predictions.append(job.predict(seed, variant.plan))
         for stage, predicted in zip(job.chain.stages, predictions[-1], strict=True):
             predicted.save(job.folder.predictions / f"seed-{seed}" / variant.label / f"{stage.name}.npz")
     untreated = training_macs(shop, plain[1:], without=plain[:1])
@@ -236,37 +147,6 @@ def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
     write_updated(job.folder.path / "models", networks, job.config.table["models"][name]["network"], data)
 
 
-def remembered_sweeps(folder: RunFolder, asked: Sequence[str]) -> dict[str, Sweep]:
-    """Those that were asked for now or before, by their texts, so that a later report does not lose a curve."""
-    path = folder.path / SWEEPS
-    texts = [*(read_json(path) if path.exists() else []), *asked]
-    sweeps = {str(sweep): (text, sweep) for text, sweep in ((text, Sweep.parse(text)) for text in texts)}
-    return dict(sweeps.values())
-
-
-def plan_sweep(job: UpdateJob, sweep: Sweep) -> dict[float, tuple[Model, ...]]:
-    variants: dict[float, Method] = sweep.variants(job.config.values.methods)
-    return {value: method.plan(job.chain) for value, method in variants.items()}
-
-
-def evaluate_sweep(
-    job: UpdateJob, sweep: Sweep, curve: Mapping[float, tuple[Model, ...]], plain: tuple[Model, ...]
-) -> dict[str, Any]:
-    """Measures of the newest model at each value, on the report split and on the search split."""
-    search = job.splits.search
-    points = [
-        SweepPoint(
-            value,
-            [predict(job, seed, (plan[0], plan[-1])) for seed in job.seeds],
-            [predict(job, seed, (plan[0], plan[-1]), search) for seed in job.seeds],
-        )
-        for value, plan in track(curve.items(), f"sweep {sweep}", len(curve))
-    ]
-    untreated = [predict(job, seed, plain[-1:], search)[0] for seed in job.seeds]
-    method = next(iter(sweep.variants(job.config.values.methods).values()))
-    return summarise_sweep(sweep.label, method.title.partition(" (")[0], sweep.key, points, untreated)
-
-
 def describe_scenario(chain: Chain) -> str:
     """What changes along the chain, in words."""
     releases = [stage.release for stage in chain.stages]
@@ -280,19 +160,6 @@ def describe_scenario(chain: Chain) -> str:
     if len(releases) > 2:
         changes.append(f"a chain of {len(releases)}")
     return ", ".join(changes)
-
-
-def check_stage(stage: Stage, shop: Workshop) -> None:
-    """A network that cannot be built, or a file that cannot be read, is found before hours of training."""
-    release = stage.release
-    classes = release.share.classes_of(shop.classes)
-    try:
-        if stage.given:
-            shop.module(stage.given)
-        else:
-            shop.fresh(release.network, classes, stage.name)
-    except ValueError as error:
-        raise ConfigurationError(f"models.{stage.name}.network: {error}") from None
 
 
 def _first_line(method: Method) -> str:

@@ -8,7 +8,7 @@ import torch
 import regnas
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.networks import SmallResNet
-from regnas.updated import write_updated
+from regnas.update.exported import write_updated
 
 TABLE = {"name": "small_resnet", "widths": [4, 8]}
 DATA = {

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,11 +11,9 @@ from regnas.components import Builder
 from regnas.config import LoadedConfig, Machine, is_update, load_table
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ConfigurationError
-from regnas.methods import METHODS, Method, References, Release
+from regnas.methods import METHODS, Chain, Method, References, Release, Stage
 from regnas.networks import NETWORKS, Network
 from regnas.training import Recipe
-
-MOST_POINTS = 1000  # of a sweep; a step with too many zeros is a mistake
 
 
 @dataclass(frozen=True)
@@ -65,6 +61,10 @@ class UpdateConfig:
             if newer.start == "previous" and newer.network != older.network:
                 raise ValueError(f'models.{name}.start is "previous", but its network is not that of models.{before}')
 
+    @property
+    def chain(self) -> Chain:
+        return Chain(tuple(Stage(name, release) for name, release in self.models.items()))
+
 
 def load_update(source: str, assignments: Sequence[str] = ()) -> LoadedConfig[UpdateConfig]:
     return parse_update(*load_table(source, assignments))
@@ -78,52 +78,3 @@ def parse_update(name: str, table: dict[str, Any]) -> LoadedConfig[UpdateConfig]
     if builder.problems:
         raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))
     return LoadedConfig(name, table, values)
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """One key of one method over a range: ``bcwi.alpha=0:1:0.1``."""
-
-    label: str
-    key: str
-    values: tuple[float, ...]
-
-    @classmethod
-    def parse(cls, text: str) -> Sweep:
-        place, equals, bounds = text.partition("=")
-        label, dot, key = place.strip().partition(".")
-        try:
-            start, stop, step = (float(part) for part in bounds.split(":"))
-        except ValueError:
-            start, stop, step = 0.0, 0.0, 0.0
-        possible = all(map(math.isfinite, (start, stop, step))) and step > 0 and start <= stop
-        if not (equals and dot and label and key) or not possible or (stop - start) / step >= MOST_POINTS:
-            example = f"method.key=start:stop:step, such as bcwi.alpha=0:1:0.1, with at most {MOST_POINTS} points"
-            raise ConfigurationError(f'--sweep takes {example}, not "{text}"')
-        count = int((stop - start) / step + 1e-9) + 1
-        return cls(label, key, tuple(round(start + index * step, 10) for index in range(count)))
-
-    def __str__(self) -> str:
-        return f"{self.label}.{self.key}"
-
-    def variants(self, methods: dict[str, Method]) -> dict[float, Method]:
-        """The method with each value in place of the key; a method that is not configured has its defaults."""
-        try:
-            method = methods[self.label] if self.label in methods else METHODS[self.label]()
-        except ValueError as error:  # there are methods without defaults
-            raise ConfigurationError(f"--sweep {self}: methods.{self.label} has to be configured: {error}") from None
-        known = {entry.name: entry for entry in dataclasses.fields(method)}  # type: ignore[arg-type]
-        if self.key not in known:
-            raise ConfigurationError(f"--sweep {self}: {self.label} has no {self.key} (known: {', '.join(known)})")
-        whole = isinstance(getattr(method, self.key), int)
-        if not isinstance(getattr(method, self.key), int | float):
-            raise ConfigurationError(f"--sweep {self}: {self.key} is not a number")
-        if whole and not all(value.is_integer() for value in self.values):
-            raise ConfigurationError(f"--sweep {self}: {self.key} is a whole number, so start and step have to be too")
-        try:
-            return {
-                value: dataclasses.replace(method, **{self.key: int(value) if whole else value})  # type: ignore[type-var]
-                for value in self.values
-            }
-        except ValueError as error:
-            raise ConfigurationError(f"--sweep {self}: {error}") from None

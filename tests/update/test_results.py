@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regnas.flips import Predictions
-from regnas.update_results import Outcome, SweepPoint, over_seeds, pareto_front, summarise, summarise_sweep
+from regnas.update.results import Outcome, SweepPoint, over_seeds, pareto_front, summarise, summarise_sweep
 
 TARGETS = np.array([0, 1, 2, 0, 1])
 

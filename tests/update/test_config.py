@@ -14,7 +14,8 @@ from regnas.methods.bcwi import WeightInterpolation
 from regnas.methods.elodi import Elodi
 from regnas.networks import SmallResNet
 from regnas.training import Recipe
-from regnas.update_config import Sweep, parse_update
+from regnas.update.config import parse_update
+from regnas.update.sweeps import Sweep
 
 NETWORK = {"name": "small_resnet", "widths": [4, 8]}
 TABLE = {
