@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,17 @@ def regnas(*arguments: object, cwd: Path | None = None) -> Outcome:
     command = [sys.executable, "-m", "regnas", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False, timeout=240)
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def wait_for(condition, process, seconds=120):
+    """Until the moment has come to kill the process."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.002)
+    raise AssertionError("the moment to kill never came")
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,11 @@ from regnas.models.combined import (
     Interpolated,
     Soup,
     network_of,
-    share_of,
     weights_in,
 )
 from regnas.models.content import content_of
 from regnas.models.given import Checkpoint, Published
-from regnas.models.model import Model, Training, all_parts
+from regnas.models.model import Model, Training, all_parts, share_of
 from regnas.models.ties import Consolidated, DecayedToOld, MixedWithOld, Tie
 from regnas.models.trained import FeatureLesson, Lesson, Trained
 from regnas.models.workshop import Workshop, make_all, training_macs

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
-from regnas.data import WHOLE, Share
 from regnas.losses import cost_ratio_decision
 from regnas.models.fisher import fisher_information
-from regnas.models.model import Model
+from regnas.models.model import Model, share_of
 from regnas.models.workshop import Workshop
 from regnas.networks import Network
 from regnas.training import calibrate, leading_part, mean_logits
@@ -27,10 +26,6 @@ class Ensemble:
 
     members: tuple[Model, ...]
 
-    @property
-    def share(self) -> Share:
-        return share_of(self.members[0])
-
     def parts(self) -> tuple[Model, ...]:
         return self.members
 
@@ -43,10 +38,6 @@ class Centric:
     """Of its members the one whose logits are nearest to their mean, on the search split (Xie et al., ACL 2021)."""
 
     members: tuple[Model, ...]
-
-    @property
-    def share(self) -> Share:
-        return share_of(self.members[0])
 
     def parts(self) -> tuple[Model, ...]:
         return self.members
@@ -62,10 +53,6 @@ class Soup:
     """The mean of its members' weights (Wortsman et al., ICML 2022)."""
 
     members: tuple[Model, ...]
-
-    @property
-    def share(self) -> Share:
-        return share_of(self.members[0])
 
     def parts(self) -> tuple[Model, ...]:
         return self.members
@@ -88,10 +75,6 @@ class Interpolated:
     new: Model
     alpha: float
     fisher_samples: int = 0
-
-    @property
-    def share(self) -> Share:
-        return share_of(self.new)
 
     def parts(self) -> tuple[Model, ...]:
         return self.old, self.new
@@ -125,16 +108,13 @@ class BayesianUpdated:
     new: Model
     cost_ratio: float
 
-    @property
-    def share(self) -> Share:
-        return share_of(self.new)
-
     def parts(self) -> tuple[Model, ...]:
         return self.old, self.new
 
     def build(self, shop: Workshop) -> nn.Module:
-        classes = self.share.classes_of(shop.classes)
-        search = Share(classes=self.share.classes).of(shop.splits.search, shop.classes, seed=0)
+        share = share_of(self.new)
+        classes = share.classes_of(shop.classes)
+        search = replace(share, samples=1.0).of(shop.splits.search, shop.classes, seed=0)
         old, new = (
             log_confusion(shop.logits(model, search).argmax(dim=1), search.targets, classes)
             for model in (self.old, self.new)
@@ -193,11 +173,6 @@ def with_weights(shop: Workshop, like: Model, weights: dict[str, Tensor]) -> nn.
         for name, parameter in network.named_parameters():
             parameter.copy_(weights[name])
     return calibrate(network, shop.calibration(share_of(like)))
-
-
-def share_of(model: Model) -> Share:
-    """The share of the data that a model knows."""
-    return getattr(model, "share", WHOLE)
 
 
 def network_of(model: Model | None) -> Network | None:

@@ -7,8 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
-from regnas.data import WHOLE
-from regnas.models.model import Model
+from regnas.models.model import Model, share_of
 from regnas.models.workshop import Workshop
 from regnas.runtime.randomness import key_to_int
 from regnas.training import first_images
@@ -22,7 +21,7 @@ def fisher_information(shop: Workshop, model: Model, samples: int) -> dict[str, 
     The labels of the data would give almost nothing for a model that knows its training samples by heart.
     """
     network = shop.module(model)
-    split = shop.samples(getattr(model, "share", WHOLE))
+    split = shop.samples(share_of(model))
     images = first_images(split, shop.splits.preprocessing, samples, shop.device)
     weights = {name: parameter.detach() for name, parameter in network.named_parameters()}
     with torch.no_grad():

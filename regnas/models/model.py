@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from torch import nn
 
+from regnas.data import Share
+
 if TYPE_CHECKING:
     from regnas.models.workshop import Workshop
     from regnas.training import Recipe
@@ -34,6 +36,12 @@ class Training(Model, Protocol):
     def training_macs(self, shop: Workshop) -> int:
         """Multiply-adds of this training alone, without its parts."""
         ...
+
+
+def share_of(model: Model) -> Share:
+    """The share of the data that a model knows: its own, or that of the newest model it is made of."""
+    own: Share | None = getattr(model, "share", None)
+    return own if own is not None else share_of(model.parts()[-1])
 
 
 def all_parts(models: Iterable[Model]) -> dict[Model, tuple[Model, ...]]:

@@ -11,7 +11,7 @@ from torch import nn
 from regnas.data import WHOLE, Share
 from regnas.errors import ConfigurationError
 from regnas.losses import FeatureLoss, Loss
-from regnas.models.model import Model
+from regnas.models.model import Model, share_of
 from regnas.models.ties import Tie
 from regnas.models.workshop import Workshop
 from regnas.networks import Network, with_dropout
@@ -115,7 +115,7 @@ class Trained:
             total += seen * sum(shop.macs(teacher) for teacher in lesson.teachers)
         total += images * sum(shop.macs(lesson.teacher) for lesson in self.feature_lessons)
         if self.tie:
-            there = len(shop.samples(_share(self.tie.old)))
+            there = len(shop.samples(share_of(self.tie.old)))
             total += PASSES_OF_A_STEP * min(self.tie.samples, there) * shop.macs(self.tie.old)
         return total
 
@@ -144,9 +144,4 @@ def inherit(network: nn.Module, older: nn.Module) -> None:
 
 def _classes(shop: Workshop, model: Model) -> int:
     """How many classes a model tells apart."""
-    return _share(model).classes_of(shop.classes)
-
-
-def _share(model: Model) -> Share:
-    share: Share = getattr(model, "share", WHOLE)
-    return share
+    return share_of(model).classes_of(shop.classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -23,14 +23,7 @@ def render(
     contents: ReportContents, comparison: Mapping[str, Any], figures: Mapping[str, str], flips: Sequence[Flip]
 ) -> str:
     """``figures`` are SVG documents of our own plots by name; everything else is escaped."""
-    environment = Environment(
-        loader=PackageLoader("regnas.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    filters: dict[str, Callable[..., Any]] = {
         "percent": percent,
         "interval": percent_interval,
         "macs": format_macs,
@@ -39,13 +32,28 @@ def render(
         "nfr_difference": nfr_difference,
         "top1_difference": top1_difference,
     }
-    return environment.get_template("report.html.j2").render(
+    return page(
+        "report.html.j2",
+        filters,
         comparison=comparison,
         coverage=coverage(comparison),
         facts=contents.facts,
         figures={name: inline(document, name) for name, document in figures.items()},
         flips=flips,
     )
+
+
+def page(template: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
+    """A filled template; whatever is not markup of our own is escaped, and a name that is missing is an error."""
+    environment = Environment(
+        loader=PackageLoader("regnas.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= filters
+    return environment.get_template(template).render(**values)
 
 
 def inline(document: str, name: str) -> Markup:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from regnas.report.figures import svg
 from regnas.report.formatting import percent
-from regnas.report.html import inline
+from regnas.report.html import inline, page
 from regnas.report.update_plots import error_against_flips, pairwise_maps, sweep_curve
 from regnas.report.update_tables import is_chosen, update_markdown
 from regnas.report.update_values import (
@@ -42,13 +40,13 @@ def write_update_report(results: Results, folder: Path) -> None:
         figures[sweep_name(sweep)] = svg(partial(sweep_curve, sweep))
     if is_chain(results):
         figures["pairwise"] = svg(lambda: pairwise_maps(results))
-    page = _page(results, figures)
+    html = _page(results, figures)
 
     _write(folder / "update.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
     _write(folder / "update.md", update_markdown(results))
     for name, document in figures.items():
         _write(folder / f"{name}.svg", document)
-    _write(folder / "index.html", page)
+    _write(folder / "index.html", html)
 
 
 def sweep_name(sweep: Mapping[str, Any]) -> str:
@@ -57,14 +55,7 @@ def sweep_name(sweep: Mapping[str, Any]) -> str:
 
 
 def _page(results: Results, figures: Mapping[str, str]) -> str:
-    environment = Environment(
-        loader=PackageLoader("regnas.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    filters: dict[str, Callable[..., Any]] = {
         "percent": percent,
         "mean_nfr": mean_nfr,
         "swept": swept,
@@ -74,7 +65,9 @@ def _page(results: Results, figures: Mapping[str, str]) -> str:
         "with_spread": with_spread,
     }
     verdict, *details = update_verdict(results)
-    return environment.get_template("update.html.j2").render(
+    return page(
+        "update.html.j2",
+        filters,
         results=results,
         chain=is_chain(results),
         titles=titles(results),

@@ -6,26 +6,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 
 import pytest
 
-from tests.conftest import regnas
+from tests.conftest import regnas, wait_for
 
 
 def start(config, run):
     command = [sys.executable, "-m", "regnas", "run", str(config), "--out", str(run), "--resume"]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-
-def wait_for(condition, process, seconds=120):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.005)
-    raise AssertionError("the moment to kill never came")
 
 
 def candidates(run):
@@ -46,7 +35,7 @@ MOMENTS = {
     "in the first search": lambda run: candidates(run) >= 2,
     "in the middle of a generation": lambda run: candidates(run) >= 13,
     "in the export": lambda run: (run / "family" / "small.safetensors").exists(),
-    "in the baselines": lambda run: len(list((run / "trainings").glob("*/step-8.safetensors"))) >= 3,
+    "in the baselines": lambda run: len(list((run / "trainings").glob("*/model.json"))) >= 3,
 }
 
 

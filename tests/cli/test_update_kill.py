@@ -8,12 +8,11 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from regnas.cli import exit_code
-from tests.conftest import regnas
+from tests.conftest import regnas, wait_for
 from tests.tiny import write_tiny_update
 
 
@@ -34,16 +33,6 @@ def start(*arguments):
     return subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-
-
-def wait_for(condition, process, seconds=120):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.002)
-    raise AssertionError("the moment to kill never came")
 
 
 def finished(cache):
