@@ -104,7 +104,7 @@ def test_a_soup_has_the_mean_of_the_weights_and_statistics_of_its_own(shared_sho
     for name, weight in parameters(shared_shop, soup).items():
         torch.testing.assert_close(weight, sum(member[name] for member in members) / 3)
     found = statistics(shared_shop.module(soup))
-    expected = calibrated_by_hand(shared_shop, shared_shop.module(soup), soup.share)
+    expected = calibrated_by_hand(shared_shop, shared_shop.module(soup), share_of(soup))
     for name, pair in expected.items():
         torch.testing.assert_close(found[name], pair, rtol=1e-4, atol=1e-5)
 
@@ -119,7 +119,7 @@ def test_interpolated_weights_are_alpha_of_the_old_and_the_rest_of_the_new(share
 def test_interpolated_networks_have_statistics_of_their_own(shared_shop):
     model = Interpolated(A, B, 0.5)
     found = statistics(shared_shop.module(model))
-    expected = calibrated_by_hand(shared_shop, shared_shop.module(model), model.share)
+    expected = calibrated_by_hand(shared_shop, shared_shop.module(model), share_of(model))
     for name, pair in expected.items():
         torch.testing.assert_close(found[name], pair, rtol=1e-4, atol=1e-5)
         for other in (A, B):
