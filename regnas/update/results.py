@@ -35,7 +35,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """The oldest and the newest model at one value of a swept key."""
+    """The oldest and the newest model at one value of a swept key (of the untreated ones: at none)."""
 
     value: float
     report: BySeed
@@ -72,12 +72,13 @@ def summarise(
 
 
 def summarise_sweep(
-    label: str, title: str, key: str, points: Sequence[SweepPoint], untreated: Sequence[Predictions]
+    label: str, title: str, key: str, points: Sequence[SweepPoint], untreated: SweepPoint
 ) -> dict[str, Any]:
     """The curve of a swept key, and the value that the search split speaks for.
 
-    That is the one with the fewest flips among those whose error rate, on the search split, is not above that of the
-    untreated model.
+    That is the one with the fewest flips among those whose error rate, on the search split, is above that of the
+    untreated model by no more than the standard error of this difference (the rule of one standard error of Breiman
+    et al., 1984).
     """
     rows: list[dict[str, Any]] = [
         {
@@ -85,15 +86,21 @@ def summarise_sweep(
             "error_rate": over_seeds([1 - new.accuracy for _, new in point.report]),
             "nfr": over_seeds([negative_flip_rate(old, new) for old, new in point.report]),
             "relative_nfr": over_seeds([relative_negative_flip_rate(old, new) for old, new in point.report]),
+            "error_rate_difference": _difference(_errors(point.report) - _errors(untreated.report), point.report),
             "search_error_rate": _mean([1 - new.accuracy for _, new in point.search]),
             "search_nfr": _mean([negative_flip_rate(old, new) for old, new in point.search]),
         }
         for point in points
     ]
-    bar = _mean([1 - predictions.accuracy for predictions in untreated])
-    able = [row for row in rows if row["search_error_rate"] <= bar]
+    able = [row for row, point in zip(rows, points, strict=True) if _as_good(point.search, untreated.search)]
     chosen = min(able, key=lambda row: (row["search_nfr"], row["search_error_rate"]))["value"] if able else None
     return {"method": label, "title": title, "key": key, "points": rows, "chosen": chosen}
+
+
+def _as_good(treated: BySeed, untreated: BySeed) -> bool:
+    values = _errors(treated) - _errors(untreated)  # [N]
+    draws = bootstrap_means(values[:, None], treated[0][0].groups)  # [B, 1]
+    return bool(round(values.mean(), 12) <= draws.std())
 
 
 def over_seeds(values: Sequence[float]) -> dict[str, Any]:

@@ -87,15 +87,13 @@ def evaluate_sweep(
     job: UpdateJob, sweep: Sweep, curve: Mapping[float, tuple[Model, ...]], plain: tuple[Model, ...]
 ) -> dict[str, Any]:
     """Measures of the newest model at each value, on the report split and on the search split."""
-    search = job.splits.search
-    points = [
-        SweepPoint(
-            value,
-            [job.predict(seed, (plan[0], plan[-1])) for seed in job.seeds],
-            [job.predict(seed, (plan[0], plan[-1]), search) for seed in job.seeds],
-        )
-        for value, plan in track(curve.items(), f"sweep {sweep}", len(curve))
-    ]
-    untreated = [job.predict(seed, plain[-1:], search)[0] for seed in job.seeds]
+
+    def point(value: float, plan: tuple[Model, ...]) -> SweepPoint:
+        ends = (plan[0], plan[-1])
+        searched = [job.predict(seed, ends, job.splits.search) for seed in job.seeds]
+        return SweepPoint(value, [job.predict(seed, ends) for seed in job.seeds], searched)
+
+    points = [point(value, plan) for value, plan in track(curve.items(), f"sweep {sweep}", len(curve))]
+    untreated = point(math.nan, plain)
     method = next(iter(sweep.variants(job.config.values.methods).values()))
     return summarise_sweep(sweep.label, method.title.partition(" (")[0], sweep.key, points, untreated)

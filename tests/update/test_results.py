@@ -189,7 +189,8 @@ def point(value, *search, report=(("11110", "11101"), ("11100", "11110"))):
     return SweepPoint(value, seeds(*report), seeds(*search))
 
 
-UNTREATED = [answers("11001"), answers("11000")]  # error rates 0.4 and 0.6: the bar is 0.5
+REPORTED = (("11110", "11101"), ("11100", "11110"))
+UNTREATED = point(math.nan, ("11111", "11001"), ("11111", "11000"))  # error rates 0.4 and 0.6: the bar is about 0.5
 
 
 def chosen(*points):
@@ -211,10 +212,28 @@ def test_the_value_with_the_fewest_flips_among_the_able_is_chosen():
 
 
 def test_the_bar_is_met_by_an_equal_mean_of_other_rates():
-    untreated = [answers("1111111100"), answers("1111110000")]  # 0.2 and 0.4
-    equal = SweepPoint(0.3, seeds(("11", "11"), ("11", "11")), seeds(*[("1111111000", "1111111000")] * 2))  # twice 0.3
+    untreated = point(math.nan, ("1111111111", "1111111100"), ("1111111111", "1111110000"))  # 0.2 and 0.4
+    equal = point(0.3, *[("1111111000", "1111111000")] * 2)  # twice 0.3
     found = summarise_sweep("bcwi", "BCWI", "alpha", [equal], untreated)
     assert found["chosen"] == 0.3
+
+
+def test_one_standard_error_is_given_and_not_more():
+    def one_seed(answered):
+        return point(0.5, ("1" * 100, answered), report=(REPORTED[0],))
+
+    untreated = one_seed("0" + "1" * 99)
+    # Two samples lost and one won: 0.01 more errors, with a standard error of sqrt(0.03 - 0.0001) / 10 = 0.017.
+    uncertain = summarise_sweep("bcwi", "BCWI", "alpha", [one_seed("1" * 98 + "00")], untreated)
+    # Two lost and none won: 0.02 more errors, with a standard error of sqrt(0.02 - 0.0004) / 10 = 0.014.
+    certain = summarise_sweep("bcwi", "BCWI", "alpha", [one_seed("0" + "1" * 97 + "00")], untreated)
+    assert uncertain["chosen"] == 0.5
+    assert certain["chosen"] is None
+
+
+def test_the_difference_to_the_untreated_model_is_that_of_the_report_split():
+    (row,) = summarise_sweep("bcwi", "BCWI", "alpha", [NO_FLIPS_BUT_WORSE], UNTREATED)["points"]
+    assert row["error_rate_difference"] == {"mean": 0.0, "interval": [0.0, 0.0]}
 
 
 def test_a_curve_has_its_numbers_from_the_report_split_and_its_choice_from_the_search_split():
