@@ -93,10 +93,11 @@ def architecture_orders(results: dict[str, Any]) -> list[dict[str, Any]]:
 def below(claim: str, measures: dict[str, Any], one: str, other: str) -> dict[str, Any]:
     first, second = measures[one], measures[other]
     agreeing = sum(low <= high for low, high in zip(first["values"], second["values"], strict=True))
+    means = f"{100 * first['mean']:.2f} and {100 * second['mean']:.2f}"
     return {
         "claim": claim,
         "holds": first["mean"] <= second["mean"],
-        "numbers": f"{100 * first['mean']:.2f} and {100 * second['mean']:.2f}; in {agreeing} of {len(first['values'])} seeds",
+        "numbers": f"{means}; in {agreeing} of {len(first['values'])} seeds",
     }
 
 
@@ -128,8 +129,8 @@ def markdown(result: dict[str, Any]) -> str:
         "# Update methods on CIFAR-10\n\n"
         f"`{result['command']}`, {result['cores']} cores, {seconds / 60:.0f} minutes.\n\n{orders_table(result)}"
     )
-    studies = [re.sub(r"^#", "##", update_markdown(study["results"]), flags=re.MULTILINE) for study in result["studies"]]
-    return "\n\n".join([head, *studies])
+    studies = (update_markdown(study["results"]) for study in result["studies"])
+    return "\n\n".join([head, *(re.sub(r"^#", "##", text, flags=re.MULTILINE) for text in studies)])
 
 
 if __name__ == "__main__":
