@@ -37,7 +37,7 @@ from regnas.training import (
     Trainer,
 )
 
-SHAPE, CLASSES, BATCH, STEPS, ROUNDS = (3, 32, 32), 10, 128, 24, 5
+SHAPE, CLASSES, BATCH, STEPS, ROUNDS = (3, 32, 32), 10, 128, 60, 5
 DEVICE = torch.device("cpu")
 
 
@@ -103,7 +103,7 @@ def main() -> None:
     results = {}
     for name, (objective, teachers) in objectives(old, members).items():
         ours, bare = [], []
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS):  # in turns, so that a slow minute of the machine hits both
             student = network()
             bare.append(seconds(lambda: bare_passes(student, teachers, images, targets)))  # noqa: B023
             with tempfile.TemporaryDirectory() as folder:

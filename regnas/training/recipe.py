@@ -30,11 +30,8 @@ class Augmentation:
         if self.shift:
             offsets = torch.from_numpy(random.integers(0, 2 * self.shift + 1, (2, count))).to(images.device)
             padded = torch.nn.functional.pad(images, (self.shift,) * 4)
-            rows = offsets[0, :, None] + torch.arange(height, device=images.device)  # [N, H]
-            columns = offsets[1, :, None] + torch.arange(width, device=images.device)  # [N, W]
-            sample = torch.arange(count, device=images.device)[:, None, None]
-            # Advanced indices around a slice put the channels last: [N, H, W, C].
-            images = padded[sample, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+            windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # [N, C, 2 shift + 1, 2 shift + 1, H, W], a view
+            images = windows[torch.arange(count, device=images.device), :, offsets[0], offsets[1]]  # [N, C, H, W]
         return images
 
 
