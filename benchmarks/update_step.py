@@ -2,7 +2,7 @@
 
 For each kind of step: the time of a step of the trainer (drawing, augmenting and preprocessing the batch, teachers,
 losses, clipping, the optimiser) over the time of the bare passes on a batch that is there already (student forward and
-backward, teachers forward without gradients). Both are measured in turns in one process; ratios of medians.
+backward, teachers forward without gradients). They are run in turns, step by step, in one process; ratios of medians.
 
     python benchmarks/update_step.py > benchmarks/update_step.json
 """
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,11 @@ from regnas.training import (
     QuadraticPenalty,
     Recipe,
     SingleNetwork,
+    Step,
     Trainer,
 )
 
-SHAPE, CLASSES, BATCH, STEPS, ROUNDS = (3, 32, 32), 10, 128, 60, 5
+SHAPE, CLASSES, BATCH, STEPS, WARM_UP = (3, 32, 32), 10, 128, 40, 8
 DEVICE = torch.device("cpu")
 
 
@@ -77,19 +79,32 @@ def split() -> Split:
     )
 
 
-def seconds(run: Callable[[], None]) -> float:
-    started = time.perf_counter()
-    run()
-    return (time.perf_counter() - started) / STEPS
+class InTurns:
+    """An objective that runs the bare passes between the steps of the trainer: a slow moment hits both alike."""
+
+    def __init__(self, objective: SingleNetwork, bare: Callable[[], None]) -> None:
+        self.objective = objective
+        self.bare = bare
+        self.steps: list[float] = []
+        self.passes: list[float] = []
+        self._since = 0.0
+
+    def __call__(self, model: nn.Module, step: Step) -> Tensor:
+        started = time.perf_counter()
+        if self._since:  # all that the trainer did since the last bare passes is one step
+            self.steps.append(started - self._since)
+        self.bare()
+        self._since = time.perf_counter()
+        self.passes.append(self._since - started)
+        return self.objective(model, step)
 
 
 def bare_passes(student: nn.Module, teachers: list[nn.Module], images: Tensor, targets: Tensor) -> None:
-    for _ in range(STEPS):
-        with torch.no_grad():
-            for teacher in teachers:
-                teacher(images)
-        F.cross_entropy(student(images), targets).backward()
-        student.zero_grad()
+    with torch.no_grad():
+        for teacher in teachers:
+            teacher(images)
+    F.cross_entropy(student(images), targets).backward()
+    student.zero_grad()
 
 
 def main() -> None:
@@ -99,16 +114,13 @@ def main() -> None:
     trainer = Trainer(recipe, data, preprocessing, DEVICE)
     images = preprocessing(data.images[:BATCH]).contiguous(memory_format=torch.channels_last)
     targets = data.targets[:BATCH]
-    old, members = network(4).eval(), [network().eval() for _ in range(4)]
+    old, members, twin = network(4).eval(), [network().eval() for _ in range(4)], network()
     results = {}
     for name, (objective, teachers) in objectives(old, members).items():
-        ours, bare = [], []
-        for _ in range(ROUNDS):  # in turns, so that a slow minute of the machine hits both
-            student = network()
-            bare.append(seconds(lambda: bare_passes(student, teachers, images, targets)))  # noqa: B023
-            with tempfile.TemporaryDirectory() as folder:
-                ours.append(seconds(lambda: trainer.train(student, objective, (0,), Path(folder), "")))  # noqa: B023
-        step, passes = statistics.median(ours), statistics.median(bare)
+        turns = InTurns(objective, partial(bare_passes, twin, teachers, images, targets))
+        with tempfile.TemporaryDirectory() as folder:
+            trainer.train(network(), turns, (0,), Path(folder), "")
+        step, passes = statistics.median(turns.steps[WARM_UP:]), statistics.median(turns.passes[WARM_UP:])
         results[name] = {"step_ms": round(1e3 * step, 2), "passes_ms": round(1e3 * passes, 2), "ratio": step / passes}
         print(f"{name:20} {1e3 * step:7.1f} ms, passes {1e3 * passes:7.1f} ms: {step / passes:.3f}", file=sys.stderr)
     report = {

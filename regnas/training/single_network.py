@@ -28,12 +28,13 @@ class LogitTerm:
     teachers: tuple[nn.Module, ...] = ()
     known: Tensor | None = None  # [samples of the training split, C]
 
-    def __call__(self, logits: Tensor, step: Step) -> Tensor:
+    @torch.no_grad()
+    def reference(self, step: Step) -> Tensor:
         if self.known is not None:
-            reference = self.known[step.indices].to(logits.device)  # [N, C]
-        else:
-            with torch.no_grad():
-                reference = mean_logits([teacher(step.images).float() for teacher in self.teachers])
+            return self.known[step.indices].to(step.images.device)  # [N, C]
+        return mean_logits([teacher(step.images).float() for teacher in self.teachers])
+
+    def __call__(self, logits: Tensor, step: Step, reference: Tensor) -> Tensor:
         return self.weight * on_known_classes(self.loss, logits, step.targets, reference).mean()
 
 
@@ -47,14 +48,17 @@ class FeatureTerm:
     teacher_classes: int
     classes: int  # of the network that is trained
 
-    def __call__(self, features: Tensor, step: Step) -> Tensor:
-        with torch.no_grad(), captured_features(self.teacher, self.teacher_classes) as read:
+    @torch.no_grad()
+    def reference(self, step: Step) -> Embedding:
+        with captured_features(self.teacher, self.teacher_classes) as read:
             self.teacher(step.images)
-            reference_features = read().float()
+            features = read().float()
         classifier = classifier_of(self.teacher, self.teacher_classes)
         bias = classifier.bias if classifier.bias is not None else classifier.weight.new_zeros(self.teacher_classes)
-        embedding = Embedding(reference_features, classifier.weight.detach(), bias.detach())
-        return self.weight * self.loss(features, step.targets, embedding).mean()
+        return Embedding(features, classifier.weight.detach(), bias.detach())
+
+    def __call__(self, features: Tensor, step: Step, reference: Embedding) -> Tensor:
+        return self.weight * self.loss(features, step.targets, reference).mean()
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,9 @@ class SingleNetwork:
     mixing: Mixing | None = None
 
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
+        # The teachers come first: what they leave behind is freed before the student fills the memory.
+        references = [term.reference(step) for term in self.terms]
+        embeddings = [term.reference(step) for term in self.feature_terms]
         with ExitStack() as stack:
             read = None
             if self.feature_terms:
@@ -76,9 +83,9 @@ class SingleNetwork:
             # In full precision: squared and exponentiated differences do not bear the half of it.
             logits = (self.mixing.run(model, step) if self.mixing else model(step.images)).float()
             features = read().float() if read else None
-        values = [term(logits, step) for term in self.terms]
+        values = [term(logits, step, known) for term, known in zip(self.terms, references, strict=True)]
         if features is not None:
-            values += [term(features, step) for term in self.feature_terms]
+            values += [term(features, step, known) for term, known in zip(self.feature_terms, embeddings, strict=True)]
         if self.label_weight:
             values.append(self.label_weight * self.label_loss(logits, step.targets, logits).mean())
         if self.penalty:

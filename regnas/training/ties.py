@@ -66,8 +66,9 @@ class Mixing:
                 centre = self.centre[name]
                 if centre.shape != parameter.shape:
                     centre = torch.cat([centre, parameter.detach()[len(centre) :]])
-                keep = torch.empty(parameter.shape).bernoulli_(1 - self.probability, generator=random)
-                keep = keep.to(parameter.device) / (1 - self.probability)
-                mixed[name] = centre + keep * (parameter - centre)
+                # In the layout of the parameter: convolutions would have to turn another one round at every step.
+                keep = torch.empty_like(parameter, device="cpu").bernoulli_(1 - self.probability, generator=random)
+                scaled = (parameter - centre) / (1 - self.probability)
+                mixed[name] = torch.addcmul(centre, keep.to(parameter.device), scaled)
         logits: Tensor = functional_call(model, mixed, (step.images,))
         return logits
