@@ -25,8 +25,8 @@ class Augmentation:
     def __call__(self, images: Tensor, random: np.random.Generator) -> Tensor:
         count, _, height, width = images.shape
         if self.flip:
-            mirrored = torch.from_numpy(random.random(count) < 0.5).to(images.device)
-            images = torch.where(mirrored[:, None, None, None], images.flip(3), images)
+            mirrored = torch.from_numpy(np.flatnonzero(random.random(count) < 0.5)).to(images.device)
+            images = images.index_copy(0, mirrored, images[mirrored].flip(3))
         if self.shift:
             offsets = torch.from_numpy(random.integers(0, 2 * self.shift + 1, (2, count))).to(images.device)
             padded = torch.nn.functional.pad(images, (self.shift,) * 4)
