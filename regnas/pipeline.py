@@ -35,7 +35,7 @@ from regnas.search import (
     study_names,
 )
 from regnas.space import Architecture, BudgetSampler, SearchSpace, format_macs
-from regnas.training import SupernetObjective, Trainer, logits_of, predictions_from, prepared
+from regnas.training import SupernetObjective, Trainer, logits_on, predictions_from
 
 Stage = Literal["train", "search", "export", "baselines", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -163,8 +163,8 @@ def export_family(job: Job, evaluator: Evaluator, architectures: Mapping[str, Ar
 
 def predict_report(job: Job, model: str, network: nn.Module) -> Predictions:
     """Predict the report split and keep it in the run folder."""
-    images = prepared(job.splits.report.images, job.splits.preprocessing, job.device)
-    predictions = predictions_from(model, logits_of(network, images), job.splits.report, keep_logits=True)
+    logits = logits_on(network, job.splits.report, job.splits.preprocessing, job.device)
+    predictions = predictions_from(model, logits, job.splits.report, keep_logits=True)
     predictions.save(job.folder.predictions / f"{model}.npz")
     return predictions
 
@@ -267,7 +267,7 @@ def _supernet_training_macs(job: Job) -> int:
 
 
 def _facts(job: Job) -> dict[str, str]:
-    facts, values = job.folder.facts, job.config.values
+    values = job.config.values
     samples = ", ".join(f"{split.name} {len(split):,}" for split in job.splits.all)
     return {
         "Data": f"{describe(job.config.table, 'data')}: {samples}",
@@ -277,8 +277,7 @@ def _facts(job: Job) -> dict[str, str]:
         "Training": f"{values.training.epochs} epochs for the supernet and for every network trained alone",
         "Search": f"{values.search.candidates} candidates a budget, {describe(job.config.table['search'], 'reward')}",
         "Seed": str(values.seed),
-        "Machine": f"{facts['machine']['platform']}, {facts['machine']['device']}, {facts['threads']} threads",
-        "Versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+        **job.folder.conditions(),
     }
 
 

@@ -88,6 +88,14 @@ class RunFolder:
                 "not be the same bit for bit: add --allow-inexact to continue all the same"
             )
 
+    def conditions(self) -> dict[str, str]:
+        """Machine and versions, for people."""
+        machine, versions = self.facts["machine"], self.facts["versions"]
+        return {
+            "Machine": f"{machine['platform']}, {machine['device']}, {self.facts['threads']} threads",
+            "Versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        }
+
     def check_data(self, summary: dict[str, Any]) -> None:
         recorded = self.facts["data"]
         if recorded is not None and recorded["digest"] != summary["digest"]:

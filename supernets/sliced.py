@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from regnas.networks import leading_slice
 from regnas.space import Architecture
 
 # A skeleton holds no storage but costs a millisecond to lay out; the ends of the sandwich recur at every step.
@@ -50,8 +51,3 @@ class SlicedSupernet(nn.Module):
     def _slices(self, skeleton: nn.Module) -> dict[str, Tensor]:
         whole = dict(self.largest.named_parameters()) | dict(self.largest.named_buffers())
         return {name: leading_slice(whole[name], like) for name, like in skeleton.state_dict(keep_vars=True).items()}
-
-
-def leading_slice(tensor: Tensor, like: Tensor) -> Tensor:
-    """The leading part of ``tensor`` of the shape of ``like``, as a view."""
-    return tensor[tuple(slice(size) for size in like.shape)]

@@ -28,6 +28,5 @@ class CentricMember:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         models: list[Model] = [chain.stages[0].plain(None)]
         for stage in chain.stages[1:]:
-            trained = tuple(stage.train(models[-1], repeat) for repeat in range(self.members))
-            models.append(stage.given or Centric(trained))
+            models.append(stage.given or Centric(stage.repeats(models[-1], self.members)))
         return tuple(models)

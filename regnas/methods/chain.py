@@ -73,9 +73,13 @@ class Stage:
         }
         return Trained(**(fields | treatment))
 
-    def plain(self, previous: Model | None, repeat: int = 0) -> Model:
+    def plain(self, previous: Model | None) -> Model:
         """Without treatment."""
-        return self.given or self.train(previous, repeat)
+        return self.given or self.train(previous)
+
+    def repeats(self, previous: Model | None, count: int) -> tuple[Trained, ...]:
+        """Trainings without treatment that differ in chance alone; the first is the plain one."""
+        return tuple(self.train(previous, repeat) for repeat in range(count))
 
 
 @dataclass(frozen=True)

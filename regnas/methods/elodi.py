@@ -40,7 +40,7 @@ class Elodi:
         return chain.untargeted(self._treat)
 
     def _treat(self, stage: Stage, previous: Model | None) -> Model:
-        ensemble = tuple(stage.train(previous, repeat) for repeat in range(self.members))
+        ensemble = stage.repeats(previous, self.members)
         loss = losses.LogitDifferenceInhibition(self.power, self.top_k)
         lesson = Lesson(loss, self.alpha, ensemble, online=self.teacher == "online")
         return stage.train(previous, label_weight=1 - self.alpha, lessons=(lesson,))

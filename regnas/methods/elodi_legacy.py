@@ -36,7 +36,7 @@ class ElodiLegacy:
 
     def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
         loss = losses.LogitDifferenceInhibition(self.power, self.top_k)
-        ensemble = tuple(stage.train(previous, repeat) for repeat in range(self.members))
+        ensemble = stage.repeats(previous, self.members)
         return stage.train(
             previous,
             label_weight=1 - self.alpha,

@@ -30,10 +30,7 @@ class Ensemble:
         return chain.untargeted(self._side)
 
     def _side(self, stage: Stage, previous: Model | None) -> Model:
-        return MeanOfMembers(homogeneous(stage, previous, self.members))
-
-
-def homogeneous(stage: Stage, previous: Model | None, count: int) -> tuple[Model, ...]:
-    """Trainings that differ in chance alone; a fine-tuned member starts from its own predecessor."""
-    before = previous.members if isinstance(previous, MeanOfMembers) else (previous,) * count
-    return tuple(stage.train(before[repeat], repeat) for repeat in range(count))
+        if not isinstance(previous, MeanOfMembers):
+            return MeanOfMembers(stage.repeats(previous, self.members))
+        # A fine-tuned member starts from its own predecessor.
+        return MeanOfMembers(tuple(stage.train(older, repeat) for repeat, older in enumerate(previous.members)))

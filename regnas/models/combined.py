@@ -13,8 +13,8 @@ from regnas.losses import cost_ratio_decision
 from regnas.models.fisher import fisher_information
 from regnas.models.model import Model, share_of
 from regnas.models.workshop import Workshop
-from regnas.networks import Network
-from regnas.training import calibrate, leading_part, mean_logits
+from regnas.networks import Network, leading_slice
+from regnas.training import calibrate, mean_logits
 
 # Keeps the division of the Fisher-weighted mean defined where neither model cares about a weight.
 SMALLEST_IMPORTANCE = 1e-10
@@ -91,11 +91,11 @@ class Interpolated:
             for model in (self.old, self.new)
         ]
         for name, old in olds.items():
-            new = leading_part(mixed[name], old)
+            new = leading_slice(mixed[name], old)
             share_old, share_new = torch.as_tensor(self.alpha), torch.as_tensor(1 - self.alpha)
             if importances[0] is not None and importances[1] is not None:
                 share_old = self.alpha * (importances[0][name] + SMALLEST_IMPORTANCE)
-                share_new = (1 - self.alpha) * (leading_part(importances[1][name], old) + SMALLEST_IMPORTANCE)
+                share_new = (1 - self.alpha) * (leading_slice(importances[1][name], old) + SMALLEST_IMPORTANCE)
             new.copy_((share_old * old + share_new * new) / (share_old + share_new))
         return with_weights(shop, self.new, mixed)
 

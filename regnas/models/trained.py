@@ -14,8 +14,8 @@ from regnas.losses import FeatureLoss, Loss
 from regnas.models.model import Model, share_of
 from regnas.models.ties import Tie
 from regnas.models.workshop import Workshop
-from regnas.networks import Network, with_dropout
-from regnas.training import FeatureTerm, LogitTerm, Recipe, SingleNetwork, calibrate, leading_part
+from regnas.networks import Network, leading_slice, with_dropout
+from regnas.training import FeatureTerm, LogitTerm, Recipe, SingleNetwork, calibrate
 
 PASSES_OF_A_STEP = 3  # forward, and backward to the activations and to the weights
 
@@ -139,7 +139,7 @@ def inherit(network: nn.Module, older: nn.Module) -> None:
         )
     with torch.no_grad():
         for name, tensor in own.items():
-            leading_part(tensor, older_state[name]).copy_(older_state[name])
+            leading_slice(tensor, older_state[name]).copy_(older_state[name])
 
 
 def _classes(shop: Workshop, model: Model) -> int:

@@ -22,7 +22,7 @@ from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import key_to_int
 from regnas.runtime.tensors import load_into, load_tensors, save_tensors
 from regnas.runtime.workers import run_in_order
-from regnas.training import PREDICTION_BATCH, Recipe, Trainer, first_images, prepared
+from regnas.training import Recipe, Trainer, first_images, logits_on
 
 NETWORK = "network.safetensors"
 RECORD = "model.json"
@@ -96,12 +96,7 @@ class Workshop:
 
     def logits(self, model: Model, split: Split) -> Tensor:
         """[samples of the split, classes of the model], on the CPU."""
-        network = self.module(model)  # which may have to be trained first, with gradients
-        batches = torch.split(split.images, PREDICTION_BATCH)
-        with torch.no_grad():
-            return torch.cat(
-                [network(prepared(batch, self.splits.preprocessing, self.device)).float().cpu() for batch in batches]
-            )
+        return logits_on(self.module(model), split, self.splits.preprocessing, self.device)
 
     # Making
 

@@ -8,6 +8,7 @@ from torch import nn
 
 from regnas.networks.cost import macs_of, parameters_of
 from regnas.networks.head import captured_features, classifier_of, with_dropout
+from regnas.networks.slices import leading_slice
 from regnas.networks.small_resnet import SmallResNet
 from regnas.networks.torchvision_models import TorchvisionModel
 from regnas.registry import Registry
@@ -28,6 +29,7 @@ __all__ = [
     "TorchvisionModel",
     "captured_features",
     "classifier_of",
+    "leading_slice",
     "macs_of",
     "parameters_of",
     "with_dropout",

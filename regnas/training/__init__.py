@@ -9,14 +9,13 @@ from regnas.training.objective import (
     SupernetObjective,
     mean_logits,
 )
-from regnas.training.prediction import PREDICTION_BATCH, first_images, logits_of, predictions_from, prepared
+from regnas.training.prediction import first_images, logits_of, logits_on, predictions_from, prepared
 from regnas.training.recipe import Augmentation, Recipe
 from regnas.training.single_network import FeatureTerm, LogitTerm, SingleNetwork
-from regnas.training.ties import Mixing, QuadraticPenalty, leading_part
+from regnas.training.ties import Mixing, QuadraticPenalty
 from regnas.training.trainer import Trainer
 
 __all__ = [
-    "PREDICTION_BATCH",
     "Augmentation",
     "Congruence",
     "FeatureTerm",
@@ -32,8 +31,8 @@ __all__ = [
     "Trainer",
     "calibrate",
     "first_images",
-    "leading_part",
     "logits_of",
+    "logits_on",
     "mean_logits",
     "predictions_from",
     "prepared",

@@ -29,6 +29,13 @@ def logits_of(network: nn.Module, images: Tensor) -> Tensor:
     return torch.cat([network(batch) for batch in torch.split(images, PREDICTION_BATCH)])
 
 
+@torch.no_grad()
+def logits_on(network: nn.Module, split: Split, preprocessing: Preprocessing, device: torch.device) -> Tensor:
+    """[samples of the split, classes], on the CPU; batch by batch, so that no second copy of the images is held."""
+    batches = torch.split(split.images, PREDICTION_BATCH)
+    return torch.cat([logits_of(network, prepared(batch, preprocessing, device)).float().cpu() for batch in batches])
+
+
 def predictions_from(model: str, logits: Tensor, split: Split, keep_logits: bool) -> Predictions:
     values = logits.float().cpu().numpy()
     return Predictions(

@@ -13,13 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from regnas.networks import leading_slice
 from regnas.runtime.randomness import Key, key_to_int
 from regnas.training.objective import Step
-
-
-def leading_part(tensor: Tensor, like: Tensor) -> Tensor:
-    """The leading part of ``tensor`` of the shape of ``like``, as a view."""
-    return tensor[tuple(slice(size) for size in like.shape)]
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class QuadraticPenalty:
         for name, parameter in model.named_parameters():
             if name in self.centre:
                 centre = self.centre[name]
-                squared = (leading_part(parameter, centre) - centre).square()
+                squared = (leading_slice(parameter, centre) - centre).square()
                 if self.importance is not None:
                     squared = self.importance[name] * squared
                 total = total + squared.sum()

@@ -25,7 +25,8 @@ BySeed = Sequence[Sequence[Predictions]]  # for each seed the models of a plan, 
 class Outcome:
     """What a method came to."""
 
-    label: str
+    name: str  # of the method
+    label: str  # of its row
     title: str
     description: str
     predictions: BySeed
@@ -125,7 +126,7 @@ def _method(outcome: Outcome, models: Sequence[str], plain: BySeed) -> dict[str,
     )
     pairs = [(low, high) for high in range(len(models)) for low in range(high)]
     return {
-        "name": outcome.label,
+        "name": outcome.name,
         "label": outcome.label,
         "title": outcome.title,
         "description": outcome.description,

@@ -11,7 +11,7 @@ from typing import Any
 
 from regnas.config import LoadedConfig, describe
 from regnas.errors import ConfigurationError
-from regnas.methods import Chain, Method
+from regnas.methods import METHODS, Chain, Method
 from regnas.methods.none import NoTreatment
 from regnas.models import Model, Training, all_parts, make_all, network_of, training_macs, weights_in
 from regnas.networks import parameters_of
@@ -30,7 +30,8 @@ from regnas.update.sweeps import SWEEPS, evaluate_sweep, plan_sweep, remembered_
 class Variant:
     """A method with one kind of references."""
 
-    label: str
+    name: str  # of the method
+    label: str  # of its row
     title: str
     description: str
     plan: tuple[Model, ...]  # one model for every release
@@ -94,8 +95,9 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
             except ConfigurationError as error:
                 problems.append(f"{config.name}: {error}")
                 break
-            name = f"{label}-{kind}" if suffix else label
-            variants.append(Variant(name, f"{method.title}{suffix}", _first_line(method), plan))
+            row = f"{label}-{kind}" if suffix else label
+            name = next(name for name, part in METHODS.items() if isinstance(method, part))
+            variants.append(Variant(name, row, f"{method.title}{suffix}", _first_line(method), plan))
     labels = [variant.label for variant in variants]
     problems += [
         f"{config.name}: two methods would be called {label} in the report: rename one of them"
@@ -110,7 +112,7 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
 def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, ...]:
     """Two trainings of the newest release that differ in chance alone."""
     stage = chain.stages[-1]
-    return stage.train(plain[-2], 0), stage.train(plain[-2], 1)
+    return stage.repeats(plain[-2], 2)
 
 
 def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Outcome:
@@ -124,6 +126,7 @@ def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Ou
     untreated = training_macs(shop, plain[1:], without=plain[:1])
     treated = training_macs(shop, variant.plan[1:], without=variant.plan[:1])
     return Outcome(
+        name=variant.name,
         label=variant.label,
         title=variant.title,
         description=variant.description,
@@ -167,7 +170,7 @@ def _first_line(method: Method) -> str:
 
 
 def _facts(job: UpdateJob) -> dict[str, str]:
-    facts, values = job.folder.facts, job.config.values
+    values = job.config.values
     samples = ", ".join(f"{split.name} {len(split):,}" for split in job.splits.all)
     networks = "; ".join(f"{name}: {describe(job.config.table['models'][name], 'network')}" for name in values.models)
     recipe = f"{values.training.epochs} epochs, learning rate {values.training.learning_rate:g}"
@@ -179,6 +182,5 @@ def _facts(job: UpdateJob) -> dict[str, str]:
         "Training": recipe,
         "Fine-tuning": f"{tuning.epochs} epochs, learning rate {tuning.learning_rate:g}",
         "Seeds": ", ".join(map(str, values.seeds)),
-        "Machine": f"{facts['machine']['platform']}, {facts['machine']['device']}, {facts['threads']} threads",
-        "Versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+        **job.folder.conditions(),
     }

@@ -10,27 +10,22 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regnas.data import Share
 from regnas.errors import ArtifactError, Interrupted
-from regnas.losses import BackwardCompatible, FocalDistillationLM, LogitDifferenceInhibition, RegressionAlleviating
+from regnas.losses import LogitDifferenceInhibition
 from regnas.models import (
     Consolidated,
-    DecayedToOld,
     Ensemble,
-    FeatureLesson,
     Interpolated,
     Lesson,
     MixedWithOld,
     Trained,
     make_all,
-    training_macs,
 )
 from regnas.models.workshop import CHECKPOINTS, NETWORK, RECORD
-from regnas.networks import macs_of
 from regnas.runtime import signals
 from regnas.runtime.lock import exclusive
-from regnas.training import Augmentation, Recipe, SingleNetwork, Trainer
-from tests.models.making import OTHER, RECIPE, SMALL, images, same, state, tiny_splits, workshop
+from regnas.training import SingleNetwork, Trainer
+from tests.models.making import RECIPE, SMALL, images, same, state, tiny_splits, workshop
 
 PLAIN = Trained(SMALL, "plain")
 OLD = Trained(SMALL, "old")
@@ -120,110 +115,6 @@ def test_a_record_that_is_not_ours_is_refused(tmp_path):
     (shelf / RECORD).write_text("{}")
     with pytest.raises(ArtifactError, match=r"model\.json lacks sha256"):
         workshop(tmp_path).module(PLAIN)
-
-
-# What a model is
-
-LESSON = Lesson(FocalDistillationLM(1.0, 5.0), 1.0, (OLD,))
-FEATURE = FeatureLesson(RegressionAlleviating(0.05), 1.0, OLD)
-DIFFERENT = [
-    Trained(SMALL, "plain"),
-    Trained(SMALL, "other chance"),
-    Trained(OTHER, "plain"),
-    Trained(replace(SMALL, blocks=2), "plain"),
-    Trained(SMALL, "plain", share=Share(0.5)),
-    Trained(SMALL, "plain", share=Share(1.0, 0.5)),
-    Trained(SMALL, "plain", start=OLD),
-    Trained(SMALL, "plain", start=Trained(SMALL, "another old")),
-    Trained(SMALL, "plain", label_weight=0.5),
-    Trained(SMALL, "plain", dropout=0.1),
-    Trained(SMALL, "plain", dropout=0.2),
-    Trained(SMALL, "plain", lessons=(LESSON,)),
-    Trained(SMALL, "plain", lessons=(LESSON, LESSON)),
-    Trained(SMALL, "plain", lessons=(replace(LESSON, weight=2.0),)),
-    Trained(SMALL, "plain", lessons=(replace(LESSON, online=False),)),
-    Trained(SMALL, "plain", lessons=(replace(LESSON, teachers=(PLAIN,)),)),
-    Trained(SMALL, "plain", lessons=(replace(LESSON, teachers=(OLD, PLAIN)),)),
-    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=FocalDistillationLM(2.0, 5.0)),)),
-    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=FocalDistillationLM(1.0, 6.0)),)),
-    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=LogitDifferenceInhibition()),)),
-    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=LogitDifferenceInhibition(3.0)),)),
-    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=LogitDifferenceInhibition(top_k=2)),)),
-    Trained(SMALL, "plain", feature_lessons=(FEATURE,)),
-    Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, weight=2.0),)),
-    Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, loss=RegressionAlleviating(0.1)),)),
-    Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, loss=BackwardCompatible()),)),
-    Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, teacher=PLAIN),)),
-    Trained(SMALL, "plain", tie=DecayedToOld(OLD, 0.1)),
-    Trained(SMALL, "plain", tie=DecayedToOld(OLD, 0.2)),
-    Trained(SMALL, "plain", tie=DecayedToOld(PLAIN, 0.1)),
-    Trained(SMALL, "plain", tie=MixedWithOld(OLD, 0.1)),
-    Trained(SMALL, "plain", tie=Consolidated(OLD, 0.1, 16)),
-    Trained(SMALL, "plain", tie=Consolidated(OLD, 0.1, 17)),
-    Ensemble((PLAIN, OLD)),
-    Ensemble((OLD, PLAIN)),
-    Interpolated(OLD, PLAIN, 0.4),
-    Interpolated(OLD, PLAIN, 0.5),
-    Interpolated(OLD, PLAIN, 0.4, 16),
-]
-
-
-def test_every_part_of_a_model_is_part_of_its_identity(shop):
-    assert len({shop.identity(model) for model in DIFFERENT}) == len(DIFFERENT)
-    assert len({shop._shelf(model) for model in DIFFERENT}) == len(DIFFERENT)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"seed": 1},
-        {"calibration_images": 32},
-        {"splits": tiny_splits(seed=1)},
-        {"splits": tiny_splits(classes=3)},
-        {"training": replace(RECIPE, epochs=2)},
-        {"training": replace(RECIPE, weight_decay=0.0)},
-        {"training": replace(RECIPE, augmentation=Augmentation(shift=1))},
-    ],
-    ids=str,
-)
-def test_the_seed_the_data_and_the_recipe_are_part_of_the_identity(tmp_path, changes):
-    assert workshop(tmp_path, **changes).identity(PLAIN) != workshop(tmp_path).identity(PLAIN)
-
-
-def test_equal_models_have_one_identity_in_every_workshop(tmp_path):
-    one, other = workshop(tmp_path / "here"), workshop(tmp_path / "there", splits=tiny_splits(), aloud=True)
-    for model in DIFFERENT:
-        assert one.identity(model) == other.identity(replace(model))
-
-
-def test_the_machine_decides_the_shelf_and_not_the_identity(tmp_path):
-    here = workshop(tmp_path, conditions={"threads": 1, "versions": {"torch": "2"}})
-    there = workshop(tmp_path, conditions={"threads": 2, "versions": {"torch": "2"}})
-    turned = workshop(tmp_path, conditions={"versions": {"torch": "2"}, "threads": 1})
-    assert here.identity(PLAIN) == there.identity(PLAIN)
-    assert here._shelf(PLAIN) == turned._shelf(PLAIN) != there._shelf(PLAIN)
-    here.module(PLAIN)
-    assert turned.is_kept(PLAIN)
-    assert not there.is_kept(PLAIN)
-
-
-def test_a_training_from_older_weights_has_the_recipe_of_fine_tuning(tmp_path):
-    tuned = Trained(SMALL, "new", start=OLD)
-    shop = workshop(tmp_path)
-    longer = workshop(tmp_path, training=replace(RECIPE, epochs=2))
-    gentler = workshop(tmp_path, fine_tuning=replace(RECIPE, learning_rate=0.001))
-    assert tuned.recipe(shop) == shop.fine_tuning == tuned.recipe(longer)
-    assert OLD.recipe(shop) == shop.training
-    # another training of the start is another start, and so another model
-    assert len({each.identity(OLD) for each in (shop, longer)}) == 2
-    assert len({each.identity(tuned) for each in (shop, longer, gentler)}) == 3
-    assert gentler.identity(OLD) == shop.identity(OLD)
-
-
-def test_decay_to_the_old_weights_stands_in_place_of_the_decay_to_zero(shop):
-    assert Trained(SMALL, start=OLD, tie=DecayedToOld(OLD, 0.1)).recipe(shop).weight_decay == 0
-    for tie in (MixedWithOld(OLD, 0.1), Consolidated(OLD, 0.1, 16)):
-        assert Trained(SMALL, start=OLD, tie=tie).recipe(shop) == shop.fine_tuning
 
 
 # Interrupted
@@ -350,47 +241,7 @@ def test_making_all_trains_nothing_that_is_kept(tmp_path, monkeypatch):
         make_all({0: workshop(tmp_path)}, {0: [Trained(SMALL, "further")]}, 1)
 
 
-# What it costs: 120 samples are 3 steps of 32 images in each epoch
-
-
-@pytest.fixture(scope="module")
-def macs(shared_shop):
-    return {network: macs_of(network.build((1, 8, 8), 4), (1, 8, 8)) for network in (SMALL, OTHER)}
-
-
-def test_a_plain_training_is_three_passes_of_every_image(shared_shop, macs):
-    assert PLAIN.training_macs(shared_shop) == 3 * 96 * macs[SMALL]
-    assert training_macs(shared_shop, [PLAIN]) == 3 * 96 * macs[SMALL]
-    half = Trained(SMALL, share=Share(0.5))  # 60 samples: one step
-    assert half.training_macs(shared_shop) == 3 * 32 * macs[SMALL]
-
-
-def test_teachers_run_once_for_every_image_they_see(shared_shop, macs):
-    teachers = (OLD, Trained(OTHER, "other"))
-    lesson = Lesson(LogitDifferenceInhibition(), 1.0, teachers)
-    both = macs[SMALL] + macs[OTHER]
-    online, offline = (Trained(SMALL, lessons=(replace(lesson, online=where),)) for where in (True, False))
-    assert online.training_macs(shared_shop) == 3 * 96 * macs[SMALL] + 96 * both
-    assert offline.training_macs(shared_shop) == 3 * 96 * macs[SMALL] + 120 * both
-    feature = Trained(SMALL, feature_lessons=(FeatureLesson(BackwardCompatible(), 1.0, teachers[1]),))
-    assert feature.training_macs(shared_shop) == 3 * 96 * macs[SMALL] + 96 * macs[OTHER]
-
-
-def test_the_fisher_information_takes_a_gradient_of_as_many_samples_as_there_are(shared_shop, macs):
-    for samples, taken in ((16, 16), (512, 120)):
-        model = Trained(SMALL, start=OLD, tie=Consolidated(OLD, 1.0, samples))
-        assert model.training_macs(shared_shop) == 3 * (96 + taken) * macs[SMALL]
-
-
-def test_parts_that_are_shared_count_once_and_those_needed_anyway_not_at_all(shared_shop, macs):
-    one = 3 * 96 * macs[SMALL]
-    student = Trained(SMALL, "student", lessons=(Lesson(LogitDifferenceInhibition(), 1.0, (OLD, PLAIN)),))
-    taught = one + 2 * 96 * macs[SMALL]
-    assert training_macs(shared_shop, [Ensemble((OLD, PLAIN)), OLD, PLAIN]) == 2 * one
-    assert training_macs(shared_shop, [student, Ensemble((OLD, PLAIN))]) == taught + 2 * one
-    assert training_macs(shared_shop, [student], without=[OLD]) == taught + one
-    assert training_macs(shared_shop, [student], without=[Ensemble((OLD, PLAIN))]) == taught
-    assert training_macs(shared_shop, [student], without=[student]) == 0
+# What it answers
 
 
 def test_asking_for_the_answers_of_a_model_is_enough_to_have_it_made(tmp_path):
@@ -400,11 +251,6 @@ def test_asking_for_the_answers_of_a_model_is_enough_to_have_it_made(tmp_path):
     assert not found.requires_grad
     make_all({0: made}, {0: [offline]}, 1)
     assert torch.equal(found, made.logits(offline, made.splits.report))
-
-
-def test_the_cost_follows_the_recipe(tmp_path, macs):
-    shop = workshop(tmp_path, fine_tuning=Recipe(epochs=4, batch_size=50))
-    assert Trained(SMALL, start=OLD).training_macs(shop) == 3 * (4 * 2 * 50) * macs[SMALL]
 
 
 def test_logits_are_those_of_the_network_on_prepared_images(shared_shop):

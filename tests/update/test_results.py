@@ -33,7 +33,7 @@ FLOOR = seeds(("11001", "11110"), ("10011", "10011"))
 
 
 def outcome(label, predictions, cost=1.0):
-    return Outcome(label, label.title(), f"What {label} does.", predictions, 100, cost)
+    return Outcome(label, label, label.title(), f"What {label} does.", predictions, 100, cost)
 
 
 def summary(*outcomes, plain=PLAIN, floor=FLOOR, models=("old", "new")):

@@ -1,0 +1,127 @@
+"""What a model is: every part of it counts, and nothing else does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from regnas.data import Share
+from regnas.losses import BackwardCompatible, FocalDistillationLM, LogitDifferenceInhibition, RegressionAlleviating
+from regnas.models import (
+    Consolidated,
+    DecayedToOld,
+    Ensemble,
+    FeatureLesson,
+    Interpolated,
+    Lesson,
+    MixedWithOld,
+    Trained,
+)
+from regnas.training import Augmentation
+from tests.models.making import OTHER, RECIPE, SMALL, tiny_splits, workshop
+
+PLAIN = Trained(SMALL, "plain")
+OLD = Trained(SMALL, "old")
+
+
+LESSON = Lesson(FocalDistillationLM(1.0, 5.0), 1.0, (OLD,))
+FEATURE = FeatureLesson(RegressionAlleviating(0.05), 1.0, OLD)
+DIFFERENT = [
+    Trained(SMALL, "plain"),
+    Trained(SMALL, "other chance"),
+    Trained(OTHER, "plain"),
+    Trained(replace(SMALL, blocks=2), "plain"),
+    Trained(SMALL, "plain", share=Share(0.5)),
+    Trained(SMALL, "plain", share=Share(1.0, 0.5)),
+    Trained(SMALL, "plain", start=OLD),
+    Trained(SMALL, "plain", start=Trained(SMALL, "another old")),
+    Trained(SMALL, "plain", label_weight=0.5),
+    Trained(SMALL, "plain", dropout=0.1),
+    Trained(SMALL, "plain", dropout=0.2),
+    Trained(SMALL, "plain", lessons=(LESSON,)),
+    Trained(SMALL, "plain", lessons=(LESSON, LESSON)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, weight=2.0),)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, online=False),)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, teachers=(PLAIN,)),)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, teachers=(OLD, PLAIN)),)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=FocalDistillationLM(2.0, 5.0)),)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=FocalDistillationLM(1.0, 6.0)),)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=LogitDifferenceInhibition()),)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=LogitDifferenceInhibition(3.0)),)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, loss=LogitDifferenceInhibition(top_k=2)),)),
+    Trained(SMALL, "plain", feature_lessons=(FEATURE,)),
+    Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, weight=2.0),)),
+    Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, loss=RegressionAlleviating(0.1)),)),
+    Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, loss=BackwardCompatible()),)),
+    Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, teacher=PLAIN),)),
+    Trained(SMALL, "plain", tie=DecayedToOld(OLD, 0.1)),
+    Trained(SMALL, "plain", tie=DecayedToOld(OLD, 0.2)),
+    Trained(SMALL, "plain", tie=DecayedToOld(PLAIN, 0.1)),
+    Trained(SMALL, "plain", tie=MixedWithOld(OLD, 0.1)),
+    Trained(SMALL, "plain", tie=Consolidated(OLD, 0.1, 16)),
+    Trained(SMALL, "plain", tie=Consolidated(OLD, 0.1, 17)),
+    Ensemble((PLAIN, OLD)),
+    Ensemble((OLD, PLAIN)),
+    Interpolated(OLD, PLAIN, 0.4),
+    Interpolated(OLD, PLAIN, 0.5),
+    Interpolated(OLD, PLAIN, 0.4, 16),
+]
+
+
+def test_every_part_of_a_model_is_part_of_its_identity(shop):
+    assert len({shop.identity(model) for model in DIFFERENT}) == len(DIFFERENT)
+    assert len({shop._shelf(model) for model in DIFFERENT}) == len(DIFFERENT)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 1},
+        {"calibration_images": 32},
+        {"splits": tiny_splits(seed=1)},
+        {"splits": tiny_splits(classes=3)},
+        {"training": replace(RECIPE, epochs=2)},
+        {"training": replace(RECIPE, weight_decay=0.0)},
+        {"training": replace(RECIPE, augmentation=Augmentation(shift=1))},
+    ],
+    ids=str,
+)
+def test_the_seed_the_data_and_the_recipe_are_part_of_the_identity(tmp_path, changes):
+    assert workshop(tmp_path, **changes).identity(PLAIN) != workshop(tmp_path).identity(PLAIN)
+
+
+def test_equal_models_have_one_identity_in_every_workshop(tmp_path):
+    one, other = workshop(tmp_path / "here"), workshop(tmp_path / "there", splits=tiny_splits(), aloud=True)
+    for model in DIFFERENT:
+        assert one.identity(model) == other.identity(replace(model))
+
+
+def test_the_machine_decides_the_shelf_and_not_the_identity(tmp_path):
+    here = workshop(tmp_path, conditions={"threads": 1, "versions": {"torch": "2"}})
+    there = workshop(tmp_path, conditions={"threads": 2, "versions": {"torch": "2"}})
+    turned = workshop(tmp_path, conditions={"versions": {"torch": "2"}, "threads": 1})
+    assert here.identity(PLAIN) == there.identity(PLAIN)
+    assert here._shelf(PLAIN) == turned._shelf(PLAIN) != there._shelf(PLAIN)
+    here.module(PLAIN)
+    assert turned.is_kept(PLAIN)
+    assert not there.is_kept(PLAIN)
+
+
+def test_a_training_from_older_weights_has_the_recipe_of_fine_tuning(tmp_path):
+    tuned = Trained(SMALL, "new", start=OLD)
+    shop = workshop(tmp_path)
+    longer = workshop(tmp_path, training=replace(RECIPE, epochs=2))
+    gentler = workshop(tmp_path, fine_tuning=replace(RECIPE, learning_rate=0.001))
+    assert tuned.recipe(shop) == shop.fine_tuning == tuned.recipe(longer)
+    assert OLD.recipe(shop) == shop.training
+    # another training of the start is another start, and so another model
+    assert len({each.identity(OLD) for each in (shop, longer)}) == 2
+    assert len({each.identity(tuned) for each in (shop, longer, gentler)}) == 3
+    assert gentler.identity(OLD) == shop.identity(OLD)
+
+
+def test_decay_to_the_old_weights_stands_in_place_of_the_decay_to_zero(shop):
+    assert Trained(SMALL, start=OLD, tie=DecayedToOld(OLD, 0.1)).recipe(shop).weight_decay == 0
+    for tie in (MixedWithOld(OLD, 0.1), Consolidated(OLD, 0.1, 16)):
+        assert Trained(SMALL, start=OLD, tie=tie).recipe(shop) == shop.fine_tuning
