@@ -82,7 +82,7 @@ class Config:
         for (small, low), (large, high) in itertools.pairwise(ordered):
             if low == high:
                 raise ValueError(f"budgets.{large} repeats budgets.{small} ({high})")
-            if high.max_macs <= low.max_macs:
+            if not high.exceeds(low):
                 raise ValueError(f"budgets.{large} ({high}) must be larger than budgets.{small} ({low}) before it")
         for name in self.budgets:
             if not name.replace("-", "").replace("_", "").isalnum():

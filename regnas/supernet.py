@@ -7,8 +7,9 @@ under the entry point group ``regnas.supernets``; those that come with regnas us
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -27,6 +28,29 @@ class Supernet(Protocol):
 
     def extract(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own, with copies of its weights; the same function of the images."""
+        ...
+
+
+@dataclass(frozen=True)
+class Published:
+    """A trained supernet that its authors offer: where it is, and the ``[supernet]`` table that it belongs to."""
+
+    name: str  # "ofa_mbv3_d234_e346_k357_w1.0"
+    url: str
+    supernet: Mapping[str, Any]
+    input_shape: InputShape = (3, 224, 224)
+    classes: int = 1000
+
+
+@runtime_checkable
+class ImportsCheckpoints(Protocol):
+    """What a plug-in has in addition, when supernets that others trained can be loaded into its own."""
+
+    @property
+    def published(self) -> tuple[Published, ...]: ...
+
+    def renamed(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The tensors of a foreign checkpoint under the names of the supernet's own ``state_dict``."""
         ...
 
 

@@ -9,6 +9,7 @@ from regnas.data.digits import Digits
 from regnas.data.image_folder import ImageFolder
 from regnas.data.shares import WHOLE, Share, in_random_class_order
 from regnas.data.splits import Preprocessing, Split, Splits, hold_out
+from regnas.data.streaming import Images, StreamedImages, batches_of
 from regnas.data.torchvision_sets import Cifar10, Cifar100, FashionMnist
 from regnas.registry import Registry
 
@@ -41,10 +42,13 @@ __all__ = [
     "Digits",
     "FashionMnist",
     "ImageFolder",
+    "Images",
     "Preprocessing",
     "Share",
     "Split",
     "Splits",
+    "StreamedImages",
+    "batches_of",
     "hold_out",
     "in_random_class_order",
 ]

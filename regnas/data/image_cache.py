@@ -1,4 +1,4 @@
-"""A tensor of decoded images that is kept between runs."""
+"""What was made of decoded images and is kept between runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from regnas.data.preprocessing import Preprocessing
 from regnas.errors import ArtifactError, EnvironmentProblem
-from regnas.runtime.files import check_sha256, read_json, sha256_of, write_json, write_through
+from regnas.runtime.files import check_sha256, digest_of, read_json, sha256_of, write_json, write_through
 
 REMEDY = 'free some space or set "cache" of the data set to another folder'
 
@@ -34,6 +35,23 @@ def cached_images(folder: Path, key: str, shape: tuple[int, ...], make: Callable
     except (EnvironmentProblem, SafetensorError) as error:
         raise EnvironmentProblem(f"cannot keep the decoded images in {folder} ({error}): {REMEDY}") from error
     return images
+
+
+def cached_preprocessing(folder: Path, key: str, fit: Callable[[], Preprocessing]) -> Preprocessing:
+    """The preprocessing that is kept under ``key``; when there is none, or a damaged one, fit and keep it."""
+    record = folder / f"{key}.json"
+    try:
+        kept = read_json(record)
+        if kept["sha256"] == digest_of(kept["preprocessing"]):
+            return Preprocessing.from_json(kept["preprocessing"])
+    except (ArtifactError, KeyError, TypeError, OSError):
+        pass
+    fitted = fit()
+    try:
+        write_json(record, {"preprocessing": fitted.to_json(), "sha256": digest_of(fitted.to_json())})
+    except EnvironmentProblem as error:
+        raise EnvironmentProblem(f"cannot keep what was measured in {folder} ({error}): {REMEDY}") from error
+    return fitted
 
 
 def _kept(file: Path, record: Path, shape: tuple[int, ...]) -> Tensor | None:

@@ -1,63 +1,97 @@
-"""Image files to one tensor, all of them or a DataError that counts the bad ones."""
+"""Image files to pixels, with threads: PIL lets go of the interpreter while it decodes and resizes."""
 
 from __future__ import annotations
 
 import os
+import stat
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image
 from torch import Tensor
 
+from regnas.data.image_listing import ImageFiles
+from regnas.data.image_transforms import TRANSFORMS, Transform
 from regnas.errors import DataError
 from regnas.runtime.progress import track
 
-BATCH = 64  # images a thread takes at once: fewer hand-overs, and still an even progress
+HANDFUL = 16  # images a thread takes at once: fewer hand-overs, and a batch still keeps many threads busy
+MOST_WORKERS = 32
 MODES = {1: "L", 3: "RGB"}
 
 
-def decode_all(folder: Path, names: Sequence[str], size: int, channels: int) -> Tensor:
-    """[N, channels, size, size] uint8, in the order of ``names``."""
-    images = torch.empty(len(names), channels, size, size, dtype=torch.uint8)
-    pixels = images.numpy()  # the same memory: the threads fill it in place, nothing is held twice
+@dataclass(frozen=True)
+class Decoder:
+    """How the image files below ``folder`` become pixels; ``workers`` threads do it, 0 is one for each core."""
 
-    def decode_batch(start: int) -> list[str | None]:
-        stop = min(start + BATCH, len(names))
-        return [_decode(folder, names[index], pixels[index]) for index in range(start, stop)]
+    folder: Path
+    size: int
+    channels: int
+    transform: Transform
+    workers: int
 
-    with warnings.catch_warnings(), ThreadPoolExecutor(min(32, os.cpu_count() or 1)) as pool:
-        # PIL warns of odd metadata that does not matter here, and only warns of images made to exhaust the memory
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
+    def empty(self, number: int) -> Tensor:
+        return torch.empty(number, self.channels, self.size, self.size, dtype=torch.uint8)
+
+    @contextmanager
+    def threads(self) -> Iterator[ThreadPoolExecutor]:
+        # PIL warns of odd metadata that does not matter here. For good, and not only inside this block: threads share
+        # the filters, and blocks that overlap would put back the wrong ones.
+        warnings.filterwarnings("ignore", module=r"PIL\.")
+        pool = ThreadPoolExecutor(self.workers or min(MOST_WORKERS, os.cpu_count() or 1))
         try:
-            outcomes = chain.from_iterable(pool.map(decode_batch, range(0, len(names), BATCH)))
-            bad = [outcome for outcome in track(outcomes, "decoding images", total=len(names)) if outcome is not None]
+            yield pool
         finally:  # an interrupt must not wait for the images that are still in the queue
             pool.shutdown(cancel_futures=True)
+
+    def begin(self, pool: ThreadPoolExecutor, files: ImageFiles, images: Tensor) -> Iterator[str | None]:
+        """Have ``images`` [N, C, H, W] filled; then file by file None, or its name with what is wrong with it."""
+        pixels = images.numpy()  # the same memory: the threads fill it in place, nothing is held twice
+
+        def decode_handful(start: int) -> list[str | None]:
+            stop = min(start + HANDFUL, len(files))
+            return [decode_file(self, files, index, pixels[index]) for index in range(start, stop)]
+
+        return chain.from_iterable(pool.map(decode_handful, range(0, len(files), HANDFUL)))
+
+
+def decode_all(decoder: Decoder, files: ImageFiles) -> Tensor:
+    """[N, C, H, W] uint8: all of the images, or a DataError that counts the bad ones."""
+    images = decoder.empty(len(files))
+    with decoder.threads() as pool:
+        outcomes = track(decoder.begin(pool, files, images), "decoding images", total=len(files))
+        bad = [outcome for outcome in outcomes if outcome is not None]
     if bad:
-        raise DataError(f"{len(bad):,} of {len(names):,} images in {folder} cannot be read, first {bad[0]}")
+        raise DataError(f"{len(bad):,} of {len(files):,} images in {decoder.folder} cannot be read, first {bad[0]}")
     return images
 
 
-def _decode(folder: Path, name: str, pixels: NDArray[np.uint8]) -> str | None:
+def decode_file(decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray[np.uint8]) -> str | None:
     """Fill ``pixels`` [C, H, W], or return the name with the reason why that is impossible."""
-    path = folder / name
-    channels, size, _ = pixels.shape
+    name = files.name(index)
     try:
-        if not path.is_file():  # opening a named pipe would wait for ever
+        status = (decoder.folder / name).stat()
+        if not stat.S_ISREG(status.st_mode):  # opening a named pipe would wait for ever
             return f"{name}: not a file"
-        with Image.open(path) as image:
+        if (status.st_size, status.st_mtime_ns) != (files.sizes[index], files.times[index]):
+            return f"{name}: changed since the images were listed; start again"
+        with Image.open(decoder.folder / name) as image:
             if image.mode.startswith(("I", "F")):  # PIL would clip them instead of scaling
                 return f"{name}: its pixels are not of 8 bits a channel; convert it"
-            square = ImageOps.fit(image.convert(MODES[channels]), (size, size), Image.Resampling.BILINEAR)
+            # PIL only warns of images that are made to exhaust the memory, unless they are twice as large
+            if Image.MAX_IMAGE_PIXELS is not None and image.width * image.height > Image.MAX_IMAGE_PIXELS:
+                return f"{name}: {image.width} x {image.height} pixels may be a decompression bomb; shrink it"
+            square = TRANSFORMS[decoder.transform](image.convert(MODES[decoder.channels]), decoder.size)
     except Exception as error:  # damaged files make decoders raise almost anything
         return f"{name}: {str(error) or type(error).__name__}"
     decoded = np.asarray(square)  # [H, W] or [H, W, C]
-    pixels[:] = decoded if channels == 1 else decoded.transpose(2, 0, 1)
+    pixels[:] = decoded if decoder.channels == 1 else decoded.transpose(2, 0, 1)
     return None

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
-import PIL
 import torch
-from torch import Tensor
 
-from regnas.data.holding_out import check_fraction
-from regnas.data.image_cache import cached_images
-from regnas.data.image_decoding import MODES, decode_all
-from regnas.data.image_listing import ListedImage, list_part
+from regnas.data.holding_out import check_fraction, hold_out
+from regnas.data.image_decoding import MODES, Decoder
+from regnas.data.image_listing import ImageFiles, ListedImage, list_folder
+from regnas.data.image_transforms import Transform
+from regnas.data.packing import fitted_once, packed
+from regnas.data.preprocessing import IMAGENET
 from regnas.data.splits import Split, Splits
+from regnas.data.streaming import Images, StreamedImages
 from regnas.errors import DataError
-from regnas.runtime.files import digest_of
 
 
 @dataclass(frozen=True)
 class ImageFolder:
     """A folder of images: train/<class>/*.jpg and test/<class>/*.jpg (or val/ in place of test/).
 
-    The shorter side is resized to ``size`` and the centre is cropped; ``channels`` is 3 for colour and 1 for grey.
-    Images are decoded once and kept in ``cache`` until a file is added, removed or changed.
+    ``channels`` is 3 for colour and 1 for grey. ``transform`` is "fit", the centre square resized to ``size`` and
+    normalised by the training images, or "imagenet", the evaluation of the papers: the shorter side to size / 0.875,
+    the centre, and the mean and standard deviation of ImageNet.
+
+    Images are decoded once and kept in ``cache`` until a file is added, removed or changed: with ``keep`` = "all"
+    every one, with "search" those of the search split, which is read thousands of times. The others are then decoded
+    by ``workers`` threads (0: one for each core) whenever they are needed; that is for data larger than the memory.
+
+    The search split is ``search_fraction`` of the training images or, when it is not 0, about ``search_images`` of
+    them, a whole number of each class.
     """
 
     path: str
@@ -33,60 +42,61 @@ class ImageFolder:
     search_fraction: float = 0.1
     seed: int = 0
     cache: str = "~/.cache/regnas"
+    transform: Transform = "fit"
+    keep: Literal["all", "search"] = "all"
+    search_images: int = 0
+    workers: int = 0
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise ValueError(f"size is {self.size}: it has to be 1 or above")
         if self.channels not in MODES:
             raise ValueError(f"channels is {self.channels}: 3 for colour or 1 for grey")
+        if self.transform == "imagenet" and self.channels != len(IMAGENET.mean):
+            raise ValueError(f'channels is {self.channels} and transform "imagenet", which is for colour: 3, or "fit"')
         check_fraction("search_fraction", self.search_fraction)
+        for name in ("search_images", "workers"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: it has to be 0 or above")
 
     def load(self) -> Splits:
         folder = Path(self.path).expanduser().resolve()
-        train, report = self._list(folder)
+        train, report = list_folder(folder)
         classes = tuple(sorted({image.class_name for image in train}))
-        images = self._images(folder, train + report)
-        return Splits.holding_out(
-            train=_split("train", images[: len(train)], train, classes, first_group=0),
-            report=_split("report", images[len(train) :], report, classes, first_group=len(train)),
+        fraction = self._search_fraction(len(train))
+        train_images, report_images = self._images(folder, train, report)
+        both = _split("train", train_images, train, classes, first_group=0)
+        kept, held = hold_out(both.targets.numpy(), fraction, self.seed)
+        remaining, search = both.part("train", kept), both.part("search", held)
+        return Splits(
+            train=remaining,
+            search=replace(search, images=packed(search.images, self._place)),
+            report=_split("report", report_images, report, classes, first_group=len(train)),
             classes=classes,
-            search_fraction=self.search_fraction,
-            seed=self.seed,
+            preprocessing=IMAGENET if self.transform == "imagenet" else fitted_once(remaining.images, self._place),
         )
 
-    def _list(self, folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
-        """The images of both parts; everything that can be wrong with the folders is found before decoding."""
-        if not folder.is_dir():
-            raise DataError(f"the image folder {folder} does not exist")
-        if not (folder / "train").is_dir():
-            raise DataError(f"{folder} has no folder train/: it has to hold a folder of images for each class")
-        held_back = next((part for part in ("test", "val") if (folder / part).is_dir()), None)
-        if held_back is None:
-            raise DataError(f"{folder} has no folder test/ (or val/): it has to hold images to report on")
-        train, report = list_part(folder, "train"), list_part(folder, held_back)
-        trained = {image.class_name for image in train}
-        if len(trained) < 2:
-            raise DataError(f'{folder / "train"} has one class folder, "{next(iter(trained))}": two classes are needed')
-        unseen = sorted({image.class_name for image in report} - trained)
-        if unseen:
-            names = ", ".join(f'"{name}"' for name in unseen)
-            raise DataError(f"{len(unseen)} classes of {folder / held_back} have no folder in train/: {names}")
-        return train, report
+    def _search_fraction(self, train_images: int) -> float:
+        if self.search_images >= train_images:
+            raise DataError(
+                f"search_images is {self.search_images:,} and train/ has {train_images:,} images: some have to be "
+                f"left for training"
+            )
+        return self.search_images / train_images if self.search_images else self.search_fraction
 
-    def _images(self, folder: Path, listed: list[ListedImage]) -> Tensor:
-        # The folder is in the key since files of other data sets may well agree in name, size and time (uncompressed
-        # images from an archive without times); the version of PIL since its resizing decides the pixels.
-        files = [[image.name, image.size, image.modified] for image in listed]
-        key = digest_of([str(folder), files, self.size, self.channels, PIL.__version__])
-        return cached_images(
-            Path(self.cache).expanduser() / "image_folder",
-            key,
-            shape=(len(listed), self.channels, self.size, self.size),
-            make=lambda: decode_all(folder, [image.name for image in listed], self.size, self.channels),
-        )
+    def _images(self, folder: Path, train: list[ListedImage], report: list[ListedImage]) -> tuple[Images, Images]:
+        decoder = Decoder(folder, self.size, self.channels, self.transform, self.workers)
+        if self.keep == "search":
+            return StreamedImages(decoder, ImageFiles.of(train)), StreamedImages(decoder, ImageFiles.of(report))
+        images = packed(StreamedImages(decoder, ImageFiles.of(train + report)), self._place)
+        return images[: len(train)], images[len(train) :]
+
+    @property
+    def _place(self) -> Path:
+        return Path(self.cache).expanduser() / "image_folder"
 
 
-def _split(name: str, images: Tensor, listed: list[ListedImage], classes: tuple[str, ...], first_group: int) -> Split:
+def _split(name: str, images: Images, listed: list[ListedImage], classes: tuple[str, ...], first_group: int) -> Split:
     number = {class_name: index for index, class_name in enumerate(classes)}
     return Split(
         name=name,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from regnas.errors import DataError
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ListedImage:
     """A file that is not read yet; size and time say whether it is still the one that was read before."""
 
@@ -20,6 +23,56 @@ class ListedImage:
     class_name: str
     size: int
     modified: int  # nanoseconds
+
+
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """The same as columns: of a million files a few dozen megabytes, also when they are sent to another process."""
+
+    names: NDArray[np.bytes_]  # [N], UTF-8
+    sizes: NDArray[np.int64]  # [N]
+    times: NDArray[np.int64]  # [N], nanoseconds
+
+    @classmethod
+    def of(cls, listed: Sequence[ListedImage]) -> ImageFiles:
+        return cls(
+            names=np.array([image.name.encode() for image in listed], dtype=np.bytes_),
+            sizes=np.array([image.size for image in listed], dtype=np.int64),
+            times=np.array([image.modified for image in listed], dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def name(self, index: int) -> str:
+        return bytes(self.names[index]).decode()
+
+    def rows(self) -> list[list[str | int]]:
+        columns = zip(self.names.tolist(), self.sizes.tolist(), self.times.tolist(), strict=True)
+        return [[name.decode(), size, time] for name, size, time in columns]
+
+    def part(self, indices: NDArray[np.int64] | slice) -> ImageFiles:
+        return ImageFiles(self.names[indices], self.sizes[indices], self.times[indices])
+
+
+def list_folder(folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
+    """The images to train and to report on; everything that can be wrong with the folders is found before decoding."""
+    if not folder.is_dir():
+        raise DataError(f"the image folder {folder} does not exist")
+    if not (folder / "train").is_dir():
+        raise DataError(f"{folder} has no folder train/: it has to hold a folder of images for each class")
+    held_back = next((part for part in ("test", "val") if (folder / part).is_dir()), None)
+    if held_back is None:
+        raise DataError(f"{folder} has no folder test/ (or val/): it has to hold images to report on")
+    train, report = list_part(folder, "train"), list_part(folder, held_back)
+    trained = {image.class_name for image in train}
+    if len(trained) < 2:
+        raise DataError(f'{folder / "train"} has one class folder, "{next(iter(trained))}": two classes are needed')
+    unseen = sorted({image.class_name for image in report} - trained)
+    if unseen:
+        names = ", ".join(f'"{name}"' for name in unseen)
+        raise DataError(f"{len(unseen)} classes of {folder / held_back} have no folder in train/: {names}")
+    return train, report
 
 
 def list_part(folder: Path, part: str) -> list[ListedImage]:

@@ -7,15 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from regnas.data.streaming import Images, batches_of
 from regnas.errors import ArtifactError
+from regnas.runtime.progress import track
 
 GREY_LEVELS = 256
 # One grey level: a channel that varies less than that is constant, and dividing by its spread would only blow up noise.
 SMALLEST_STD = 1 / 255
-CHUNK = 4096
+CHUNK = 512
+MOST_DECODED = 4096
 
 
 @dataclass(frozen=True)
@@ -38,17 +42,23 @@ class Preprocessing:
         return torch.addcmul(_per_channel(shift, images), images.to(torch.float32), _per_channel(scale, images))
 
     @classmethod
-    def fitted_to(cls, images: Tensor) -> Preprocessing:
+    def fitted_to(cls, images: Images) -> Preprocessing:
         """The mean and standard deviation of each channel of uint8 images [N, C, H, W].
 
-        Exact, from a histogram of each channel: the sums are of integers and do not depend on order or threads.
+        Exact, from a histogram of each channel: the sums are of integers and do not depend on order or threads. Of
+        streamed images at most 4,096 are looked at, always the same ones and spread evenly: image
+        floor(i N / 4096) for i = 0, 1, ...
         """
+        description = ""
+        if not isinstance(images, Tensor):
+            number = min(len(images), MOST_DECODED)
+            images = images.part(np.arange(number) * len(images) // number)
+            description = "measuring colours"
         channels = images.shape[1]
         counts = torch.zeros(channels, GREY_LEVELS, dtype=torch.int64)
-        for start in range(0, len(images), CHUNK):
+        for batch in track(batches_of(images, CHUNK), description, math.ceil(len(images) / CHUNK)):
             for channel in range(channels):
-                values = images[start : start + CHUNK, channel].reshape(-1)
-                counts[channel] += torch.bincount(values, minlength=GREY_LEVELS)
+                counts[channel] += torch.bincount(batch[:, channel].reshape(-1), minlength=GREY_LEVELS)
         levels = torch.arange(GREY_LEVELS, dtype=torch.float64) / 255
         total = counts.sum(dim=1)  # [C]
         mean = (counts * levels).sum(dim=1) / total  # [C]
@@ -65,6 +75,10 @@ class Preprocessing:
             return cls(tuple(float(x) for x in value["mean"]), tuple(float(x) for x in value["std"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"the preprocessing {value!r} cannot be used: {error}") from None
+
+
+# What published ImageNet weights were trained with, and what they have to be evaluated with.
+IMAGENET = Preprocessing(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 
 
 def _per_channel(values: list[float], images: Tensor) -> Tensor:

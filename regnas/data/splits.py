@@ -19,6 +19,7 @@ from torch import Tensor
 
 from regnas.data.holding_out import hold_out
 from regnas.data.preprocessing import Preprocessing
+from regnas.data.streaming import Images
 from regnas.errors import DataError
 from regnas.runtime.files import digest_of
 
@@ -30,7 +31,7 @@ class Split:
     """Samples in a fixed order; ``groups`` is the same number for all variants of one original."""
 
     name: str
-    images: Tensor  # [N, C, H, W] uint8
+    images: Images  # [N, C, H, W] uint8
     targets: Tensor  # [N] int64
     ids: NDArray[np.str_]  # [N]
     groups: NDArray[np.int64]  # [N]
@@ -51,16 +52,21 @@ class Split:
 
     @cached_property
     def digest(self) -> str:
-        """The sha256 of everything in the split except its name."""
+        """The sha256 of everything in the split except its name; of streamed images, of what stands for them."""
         content = hashlib.sha256(digest_of([list(self.images.shape), self.ids.tolist()]).encode())
         content.update(np.ascontiguousarray(self.groups, dtype="<i8").data)
         content.update(np.ascontiguousarray(self.targets.cpu().numpy(), dtype="<i8").data)
-        content.update(self.images.cpu().contiguous().numpy().data)
+        if isinstance(self.images, Tensor):
+            content.update(self.images.cpu().contiguous().numpy().data)
+        else:
+            content.update(self.images.digest.encode())
         return content.hexdigest()
 
     def part(self, name: str, indices: NDArray[np.int64]) -> Split:
+        """A selection; streamed images stay streamed."""
         chosen = torch.from_numpy(indices)
-        return Split(name, self.images[chosen], self.targets[chosen], self.ids[indices], self.groups[indices])
+        images = self.images[chosen] if isinstance(self.images, Tensor) else self.images.part(indices)
+        return Split(name, images, self.targets[chosen], self.ids[indices], self.groups[indices])
 
 
 @dataclass(frozen=True, eq=False)

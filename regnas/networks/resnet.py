@@ -62,9 +62,22 @@ class ResNet(nn.Module):
             self.stages.append(stage)
         self.classifier = nn.Linear(width, classes)
 
+    def parts(self) -> list[nn.Module]:
+        """Modules whose composition is the network: the stem, every block, and the head."""
+        stem = nn.Sequential(self.patch, self.stem, self.stem_norm, nn.ReLU())
+        blocks = [block for stage in self.stages for block in stage]  # type: ignore[attr-defined]
+        return [stem, *blocks, nn.Sequential(GlobalAverage(), self.classifier)]
+
     def forward(self, images: Tensor) -> Tensor:
         x = F.relu(self.stem_norm(self.stem(self.patch(images))))
         for stage in self.stages:
             x = stage(x)
         logits: Tensor = self.classifier(x.mean(dim=(2, 3)))  # [N, C, H, W] -> [N, C] -> [N, classes]
         return logits
+
+
+class GlobalAverage(nn.Module):
+    """[N, C, H, W] -> [N, C]"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.mean(dim=(2, 3))

@@ -45,11 +45,13 @@ class Architecture:
     """A sub-network: for each stage its active blocks.
 
     Canonical by construction: the depth of a stage is the number of its blocks, and genes of blocks that are not
-    active do not exist, so that two architectures are equal exactly when they are the same network.
+    active do not exist, so that two architectures are equal exactly when they are the same network. ``resolution`` is
+    the size to which images are resized, where the space lets that be chosen.
     """
 
     space: str
     stages: tuple[tuple[Block, ...], ...]
+    resolution: int | None = None
 
     @cached_property
     def id(self) -> str:
@@ -68,27 +70,32 @@ class Architecture:
 
     def genes(self) -> dict[str, Gene]:
         """Flat names for tables and dashboards: ``stage1.depth``, ``stage1.block1.width``, ..."""
-        flat: dict[str, Gene] = {f"stage{stage + 1}.depth": depth for stage, depth in enumerate(self.depths)}
+        flat: dict[str, Gene] = {} if self.resolution is None else {"resolution": self.resolution}
+        flat |= {f"stage{stage + 1}.depth": depth for stage, depth in enumerate(self.depths)}
         for stage, position, block in self.blocks():
             flat |= {f"stage{stage + 1}.block{position + 1}.{name}": value for name, value in block.genes}
         return flat
 
     def to_json(self) -> dict[str, Any]:
-        return {"space": self.space, "stages": [[dict(block.genes) for block in stage] for stage in self.stages]}
+        resolution = {} if self.resolution is None else {"resolution": self.resolution}
+        stages = [[dict(block.genes) for block in stage] for stage in self.stages]
+        return {"space": self.space, **resolution, "stages": stages}
 
     @classmethod
     def from_json(cls, value: Any) -> Architecture:
         try:
             stages = tuple(tuple(Block.of(**block) for block in stage) for stage in value["stages"])
-            return cls(str(value["space"]), stages)
-        except (KeyError, TypeError) as error:
+            resolution = value.get("resolution")
+            return cls(str(value["space"]), stages, None if resolution is None else int(resolution))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"not an architecture: {str(value)[:80]!r} ({error})") from None
 
 
 def contains(large: Architecture, small: Architecture) -> bool:
     """CAS, the architecture constraint of REG-NAS: ``large`` holds every weight of ``small``.
 
-    Every stage is at least as deep, and every block that is active in the small one is covered by its counterpart.
+    Every stage is at least as deep, and every block that is active in the small one is covered by its counterpart. The
+    resolution has no weights, so it does not matter.
     """
     return (
         large.space == small.space

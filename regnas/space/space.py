@@ -12,30 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, Protocol
 
 from regnas.errors import ArtifactError, InfeasibleError
 from regnas.space.architecture import Architecture, Block
+from regnas.space.budget import Cost
 
 State = Hashable
 Options = tuple[Block, ...]
 
 
-class Cost(NamedTuple):
-    """What a network, or a part of it, takes for one image."""
-
-    macs: int
-    parameters: int
-
-    def plus(self, other: Cost) -> Cost:
-        return Cost(self.macs + other.macs, self.parameters + other.parameters)
-
-
 class Rules(Protocol):
     """What the network says about its blocks; ``state`` is all that a block knows of those before it."""
 
-    def start(self) -> tuple[State, Cost]:
-        """The state before the first block and the cost of the stem."""
+    def start(self, resolution: int | None) -> tuple[State, Cost]:
+        """The state before the first block and the cost of the stem, for images of this size (None: as they come)."""
         ...
 
     def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
@@ -64,10 +55,11 @@ class SearchSpace:
     name: str
     stages: tuple[Stage, ...]
     rules: Rules
+    resolutions: tuple[int | None, ...] = (None,)
 
     def cost(self, architecture: Architecture) -> Cost:
         """From the rules' own table of blocks; nothing is built or traced."""
-        state, total = self.rules.start()
+        state, total = self.rules.start(architecture.resolution)
         for stage, position, block in architecture.blocks():
             after = self.rules.step(state, stage, position, block)
             if after is None:
@@ -80,6 +72,9 @@ class SearchSpace:
         """Refuse what is not an architecture of this space, saying where it differs."""
         if architecture.space != self.name:
             raise ArtifactError(f'an architecture of the space "{architecture.space}" was given to "{self.name}"')
+        if architecture.resolution not in self.resolutions:
+            known = ", ".join(map(str, self.resolutions))
+            raise ArtifactError(f"the resolution {architecture.resolution} is not one of {self.name} ({known})")
         if len(architecture.stages) != len(self.stages):
             raise ArtifactError(f"{len(architecture.stages)} stages were given, {self.name} has {len(self.stages)}")
         for index, (blocks, stage) in enumerate(zip(architecture.stages, self.stages, strict=True)):
@@ -110,7 +105,11 @@ class SearchSpace:
         )
 
     def around(
-        self, parent: Architecture, free_blocks: Iterable[tuple[int, int]], free_depths: Iterable[int]
+        self,
+        parent: Architecture,
+        free_blocks: Iterable[tuple[int, int]],
+        free_depths: Iterable[int],
+        free_resolution: bool = False,
     ) -> SearchSpace:
         """``parent`` and what it becomes when some of its blocks, and the depths of some stages, are chosen anew."""
         blocks, depths = set(free_blocks), set(free_depths)
@@ -124,6 +123,7 @@ class SearchSpace:
                 (0, stage.max_depth) if index in depths else (len(parent.stages[index]),) * 2
                 for index, stage in enumerate(self.stages)
             ],
+            resolutions=self.resolutions if free_resolution else (parent.resolution,),
         )
 
     def mixing(self, mother: Architecture, father: Architecture) -> SearchSpace:
@@ -135,6 +135,7 @@ class SearchSpace:
                 (min(len(one), len(other)), max(len(one), len(other)))
                 for one, other in zip(mother.stages, father.stages, strict=True)
             ],
+            resolutions=tuple(size for size in self.resolutions if size in (mother.resolution, father.resolution)),
         )
 
     @cached_property
@@ -150,15 +151,21 @@ class SearchSpace:
     def macs_range(self) -> tuple[int, int]:
         return self.cost(self.smallest).macs, self.cost(self.largest).macs
 
-    def _extreme(self, choose: Callable[..., tuple[int, tuple[tuple[Block, ...], ...]]]) -> Architecture:
-        found = self._best_rest(choose, self.rules.start()[0], 0, 0, {})
-        if found is None:
+    def _extreme(self, choose: Callable[..., Any]) -> Architecture:
+        found = []
+        for resolution in self.resolutions:
+            state, stem = self.rules.start(resolution)
+            rest = self._best_rest(choose, state, 0, 0, {})
+            if rest is not None:
+                found.append((rest[0] + stem.macs, rest[1], resolution))
+        if not found:
             raise InfeasibleError(f"no architecture of {self.name} satisfies the constraints")
-        return Architecture(self.name, found[1])
+        _, stages, resolution = choose(found, key=lambda way: way[0])
+        return Architecture(self.name, stages, resolution)
 
     def _best_rest(
         self,
-        choose: Callable[..., tuple[int, tuple[tuple[Block, ...], ...]]],
+        choose: Callable[..., Any],
         state: State,
         stage: int,
         position: int,
@@ -184,7 +191,10 @@ class SearchSpace:
         return known[state, stage, position]
 
     def _narrowed(
-        self, keep: Callable[[int, int, Block], bool], depths: Iterable[tuple[int, int]]
+        self,
+        keep: Callable[[int, int, Block], bool],
+        depths: Iterable[tuple[int, int]],
+        resolutions: tuple[int | None, ...] | None = None,
     ) -> SearchSpace:
         stages = tuple(
             Stage(
@@ -196,4 +206,4 @@ class SearchSpace:
             )
             for index, (stage, (low, high)) in enumerate(zip(self.stages, depths, strict=True))
         )
-        return replace(self, stages=stages)
+        return replace(self, stages=stages, resolutions=self.resolutions if resolutions is None else resolutions)

@@ -1,4 +1,4 @@
-"""What a network predicts: images kept as tensors, run in batches without gradients."""
+"""What a network predicts: images run in batches without gradients."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regnas.data import Preprocessing, Split
+from regnas.data import Images, Preprocessing, Split, batches_of
 from regnas.flips import Predictions
 
 PREDICTION_BATCH = 512
@@ -18,8 +18,8 @@ def first_images(split: Split, preprocessing: Preprocessing, count: int, device:
     return prepared(split.images[chosen], preprocessing, device)
 
 
-def prepared(images: Tensor, preprocessing: Preprocessing, device: torch.device) -> Tensor:
-    return preprocessing(images.to(device)).contiguous(memory_format=torch.channels_last)
+def prepared(images: Images, preprocessing: Preprocessing, device: torch.device) -> Tensor:
+    return preprocessing(images[:].to(device)).contiguous(memory_format=torch.channels_last)
 
 
 @torch.no_grad()
@@ -31,8 +31,11 @@ def logits_of(network: nn.Module, images: Tensor) -> Tensor:
 
 @torch.no_grad()
 def logits_on(network: nn.Module, split: Split, preprocessing: Preprocessing, device: torch.device) -> Tensor:
-    """[samples of the split, classes], on the CPU; batch by batch, so that no second copy of the images is held."""
-    batches = torch.split(split.images, PREDICTION_BATCH)
+    """[samples of the split, classes], on the CPU; batch by batch, so that no second copy of the images is held.
+
+    Of streamed images the next batch is decoded while the network runs on this one.
+    """
+    batches = batches_of(split.images, PREDICTION_BATCH)
     return torch.cat([logits_of(network, prepared(batch, preprocessing, device)).float().cpu() for batch in batches])
 
 

@@ -24,7 +24,7 @@ class ElasticResNetRules:
     patch: int
     stem_width: int
 
-    def start(self) -> tuple[State, Cost]:
+    def start(self, resolution: int | None) -> tuple[State, Cost]:
         weights = 9 * self.channels * self.patch**2 * self.stem_width
         return self.stem_width, Cost(weights * self._pixels(0), weights + 2 * self.stem_width)
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from regnas.space import Budget, format_macs
+from regnas.space import Budget, Cost, format_macs
+from regnas.space.budget import UNLIMITED
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_what_is_no_budget_is_refused_with_an_example(text):
 
 def test_a_window_holds_both_its_ends():
     budget = Budget(10, 20)
-    assert [macs in budget for macs in (9, 10, 20, 21)] == [False, True, True, False]
+    assert [Cost(macs, 0) in budget for macs in (9, 10, 20, 21)] == [False, True, True, False]
 
 
 def test_macs_are_shown_with_three_digits():
@@ -38,3 +39,36 @@ def test_macs_are_shown_with_three_digits():
         "1.23 M",
         "4 G",
     ]
+
+
+def test_parameters_and_latency_are_limited_after_a_comma_or_alone():
+    assert Budget.parse("300M, <= 5.4M parameters, <= 12.5 ms") == Budget(294_000_000, 306_000_000, 5_400_000, 12.5)
+    assert Budget.parse("<= 12 ms") == Budget(0, UNLIMITED, max_latency=12.0)
+    assert str(Budget.parse("300M, <= 5.4M params, <= 12.5 ms")) == (
+        "294 M to 306 M MACs, at most 5.4 M parameters, at most 12.5 ms"
+    )
+
+
+def test_each_resource_is_limited_once():
+    with pytest.raises(ValueError, match="limits MACs twice"):
+        Budget.parse("300M, <= 600M")
+
+
+def test_every_limit_counts():
+    budget = Budget(0, 100, max_parameters=10, max_latency=1.0)
+    assert Cost(100, 10, 1.0) in budget
+    assert all(cost not in budget for cost in (Cost(101, 10, 1.0), Cost(100, 11, 1.0), Cost(100, 10, 1.1)))
+
+
+@pytest.mark.parametrize(
+    ("large", "small", "exceeds"),
+    [
+        ("<= 2M", "<= 1M", True),
+        ("<= 1M", "<= 1M", False),
+        ("<= 9 ms", "<= 5 ms", True),
+        ("<= 2M, <= 5 ms", "<= 1M, <= 9 ms", False),
+        ("<= 2M", "<= 1M, <= 5M parameters", True),
+    ],
+)
+def test_a_larger_budget_leaves_more_of_something_and_less_of_nothing(large, small, exceeds):
+    assert Budget.parse(large).exceeds(Budget.parse(small)) == exceeds

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 from regnas.errors import BudgetInfeasible
 from regnas.space import Budget, BudgetSampler, contains, sampler
-from tests.space.toy import enumerate_space, toy_space
+from tests.space.toy import enumerate_space, sized_space, toy_space
 
 SPACE = toy_space()
 ALL = enumerate_space(SPACE)
@@ -19,7 +19,7 @@ windows = st.tuples(st.integers(0, HIGH + 10), st.integers(0, HIGH + 10)).map(so
 
 
 def inside(space, budget):
-    return [network for network in enumerate_space(space) if space.cost(network).macs in budget]
+    return [network for network in enumerate_space(space) if space.cost(network) in budget]
 
 
 @given(windows)
@@ -31,7 +31,7 @@ def test_the_count_is_that_of_an_exhaustive_look(budget):
 def test_every_draw_is_inside_and_an_empty_window_is_refused_with_the_range(budget, seed):
     drawable = BudgetSampler(SPACE, budget)
     if inside(SPACE, budget):
-        assert SPACE.cost(drawable.sample(Random(seed))).macs in budget
+        assert SPACE.cost(drawable.sample(Random(seed))) in budget
     else:
         with pytest.raises(BudgetInfeasible, match=f"attainable range is {LOW} to {HIGH} MACs"):
             drawable.sample(Random(seed))
@@ -62,9 +62,47 @@ def test_with_too_many_costs_for_exact_bins_draws_still_stay_inside(seed):
     try:
         drawable = BudgetSampler(space, budget)
         assert drawable.count >= len(inside(space, budget))
-        assert space.cost(drawable.sample(Random(seed))).macs in budget
+        assert space.cost(drawable.sample(Random(seed))) in budget
     finally:
         sampler.MOST_BINS = original
+
+
+limits = st.tuples(st.integers(0, 70), st.integers(1, 16)).map(lambda ends: Budget(ends[0], HIGH, ends[1]))
+
+
+@given(limits, st.integers(0, 2**32))
+def test_a_limit_on_parameters_holds_beside_the_window_on_macs(budget, seed):
+    drawable = BudgetSampler(SPACE, budget)
+    if inside(SPACE, budget):
+        assert drawable.count >= len(inside(SPACE, budget))
+        assert SPACE.cost(drawable.sample(Random(seed))) in budget
+    else:
+        with pytest.raises(BudgetInfeasible):
+            drawable.sample(Random(seed))
+
+
+def test_draws_under_two_limits_are_uniform():
+    budget = Budget(30, 60, max_parameters=8)
+    drawable = BudgetSampler(SPACE, budget)
+    random = Random(7)
+    counts = Counter(drawable.sample(random) for _ in range(20_000))
+    expected = inside(SPACE, budget)
+    assert 5 < len(expected) < len(inside(SPACE, Budget(30, 60)))
+    assert set(counts) == set(expected)
+    assert chisquare([counts[network] for network in expected]).pvalue > 0.01
+
+
+def test_the_resolution_is_drawn_in_proportion_to_what_it_leaves():
+    space = sized_space()
+    budget = Budget(40, 90)
+    drawable = BudgetSampler(space, budget)
+    random = Random(11)
+    counts = Counter(drawable.sample(random) for _ in range(20_000))
+    expected = inside(space, budget)
+    assert {network.resolution for network in expected} == {1, 2, 3}
+    assert drawable.count == len(expected)
+    assert set(counts) == set(expected)
+    assert chisquare([counts[network] for network in expected]).pvalue > 0.01
 
 
 def test_the_same_seed_draws_the_same():

@@ -19,7 +19,7 @@ def test_cost_by_hand():
         "toy",
         ((Block.of(width=2, k=3), Block.of(width=3, k=1)), (Block.of(width=4, k=1),)),
     )
-    assert SPACE.cost(network) == Cost(10 + 6 + 6 + 24 + 4, 1 + 2 + 3 + 4 + 2)
+    assert SPACE.cost(network) == Cost(10 + 6 + 6 + 24 + 4, 1 + 2 + 3 + 4 + 2, 5.0)
 
 
 def test_smallest_and_largest_are_those_of_an_exhaustive_look():

@@ -1,0 +1,39 @@
+"""From a picture of any size to a square one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from PIL import Image, ImageOps
+
+Transform = Literal["fit", "imagenet"]
+
+CENTRE = 0.875  # how much of the shorter side the papers' evaluation on ImageNet looks at
+
+
+def fit(picture: Image.Image, size: int) -> Image.Image:
+    """The largest square in the centre, resized to ``size``."""
+    return ImageOps.fit(picture, (size, size), Image.Resampling.BILINEAR)
+
+
+def imagenet(picture: Image.Image, size: int) -> Image.Image:
+    """The papers' evaluation: the shorter side to ceil(size / 0.875), 256 for 224, and the centre of that.
+
+    Pixel by pixel torchvision's Resize and CenterCrop, so that published weights give their published accuracies.
+    """
+    shorter, longer = sorted(picture.size)
+    resized_shorter = math.ceil(size / CENTRE)
+    resized_longer = int(resized_shorter * longer / shorter)
+    # PIL looks at the size of the file; a line of single pixels only becomes huge here
+    if Image.MAX_IMAGE_PIXELS is not None and resized_shorter * resized_longer > Image.MAX_IMAGE_PIXELS:
+        raise ValueError(f"too narrow at {picture.width} x {picture.height} pixels: crop it")
+    portrait = picture.width < picture.height
+    width, height = (resized_shorter, resized_longer) if portrait else (resized_longer, resized_shorter)
+    left, top = round((width - size) / 2), round((height - size) / 2)
+    resized = picture.resize((width, height), Image.Resampling.BILINEAR)
+    return resized.crop((left, top, left + size, top + size))
+
+
+TRANSFORMS: Mapping[Transform, Callable[[Image.Image, int], Image.Image]] = {"fit": fit, "imagenet": imagenet}
