@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,6 +28,10 @@ Out = Annotated[Path | None, typer.Option(help="The run folder; by default runs/
 Sets = Annotated[list[str] | None, typer.Option("--set", help="Change a key: training.epochs=3.", metavar="KEY=VALUE")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the run in the folder and start anew.")]
+Executor = Annotated[
+    str | None,
+    typer.Option(help="Where candidates are run: inline, processes=4 or dask=tcp://host:8786.", metavar="WHERE"),
+]
 Inexact = Annotated[bool, typer.Option("--allow-inexact", help="Continue on another machine or other versions.")]
 
 
@@ -45,10 +49,11 @@ def run(
     sets: Sets = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
+    executor: Executor = None,
     allow_inexact: Inexact = False,
 ) -> None:
     """From a data set to a family and its report: train, search, export, baselines, report."""
-    _run(config, out, sets, resume, overwrite, allow_inexact, "report")
+    _run(config, out, sets, resume, overwrite, allow_inexact, "report", executor)
 
 
 @app.command()
@@ -65,9 +70,20 @@ def train(
 
 
 @app.command()
-def search(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
+def search(
+    target: Target,
+    out: Out = None,
+    sets: Sets = None,
+    executor: Executor = None,
+    add_budget: Annotated[
+        list[str] | None,
+        typer.Option(help="Extend the family by a member in between: 450M or tablet=450M.", metavar="[NAME=]BUDGET"),
+    ] = None,
+    allow_inexact: Inexact = False,
+) -> None:
     """Search the family in the supernet (which is trained first if it is not yet)."""
-    _run(target, out, sets, True, False, allow_inexact, "search")
+    last = "export" if add_budget else "search"  # a family that was exported is exported anew
+    _run(target, out, sets, True, False, allow_inexact, last, executor, add_budget or ())
 
 
 @app.command()
@@ -124,9 +140,9 @@ def update(
 @app.command()
 def validate(config: Target, sets: Sets = None) -> None:
     """Check a configuration without training; print the attainable range of the budgets, or the update's methods."""
-    from regnas.config import is_update, load_table, parse_config
-    from regnas.pipeline import check_budgets
-    from regnas.space import format_macs
+    from regnas.config import is_update, load_table, parse_config, timed
+    from regnas.pipeline import check_budgets, imported_weights
+    from regnas.space import format_macs, latency_range
 
     name, content = load_table(config, sets or ())
     if is_update(content):
@@ -134,10 +150,15 @@ def validate(config: Target, sets: Sets = None) -> None:
         return
     loaded = parse_config(name, content)
     splits = loaded.values.data.load()
+    imported_weights(loaded, splits)  # refused here already, where they do not belong
     space = loaded.values.supernet.space(splits.input_shape, len(splits.classes))
+    space = timed(space, loaded.values.search, loaded.values.budgets, splits.input_shape, len(splits.classes))
     low, high = space.macs_range
     typer.echo(f"attainable: {format_macs(low)} to {format_macs(high)} MACs ({low:,} to {high:,})")
-    for name, count in check_budgets(loaded, space).items():
+    if loaded.values.search.latency_table:
+        quickest, slowest = latency_range(space)
+        typer.echo(f"attainable: {quickest:.3g} to {slowest:.3g} ms, by {loaded.values.search.latency_table}")
+    for name, count in check_budgets(loaded.values.budgets, space).items():
         typer.echo(f"budgets.{name}: {loaded.values.budgets[name]}, about {count:,.0f} architectures")
     typer.echo(f"{loaded.name} is valid")
 
@@ -152,6 +173,72 @@ def _validate_update(name: str, content: dict[str, Any]) -> None:
     methods, seeds = len(loaded.values.methods), len(loaded.values.seeds)
     typer.echo(f"{methods} methods, {trainings} trainings for each of {seeds} seeds")
     typer.echo(f"{name} is valid")
+
+
+@app.command(name="import-ofa")
+def import_ofa(
+    source: Annotated[str, typer.Argument(help="The name of a published supernet, or a checkpoint of your own.")],
+    file: Annotated[Path | None, typer.Option(help="The file of the published supernet, where you have it.")] = None,
+    supernet: Annotated[str, typer.Option(help="What your checkpoint is; by default the one it fits.")] = "",
+    name: Annotated[str, typer.Option(help="What to call your checkpoint; by default as its file.")] = "",
+    to: Annotated[Path | None, typer.Option(help="The folder to keep it in; by default in ~/.cache/regnas.")] = None,
+) -> None:
+    """Convert a supernet that others trained, so that a configuration can start from it."""
+    from regnas.config import describe
+    from regnas.imports import default_store, import_supernet
+
+    imported, fresh = import_supernet(source, to or default_store(), file, supernet, name)
+    table = describe({"supernet": imported.supernet}, "supernet")
+    typer.echo(f"{imported.name} is {'imported' if fresh else 'there already'}: {table}, {imported.classes:,} classes")
+    typer.echo(f"{imported.path}, sha256 {imported.sha256}")
+    typer.echo(f'start from it with: weights = "{imported.path if to else imported.name}"')
+
+
+@app.command(name="latency-table")
+def latency_table(
+    config: Annotated[str, typer.Argument(help="A configuration (path or name of a preset).")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The table; by default what search.latency_table names, or <name>-latency.json."),
+    ] = None,
+    sets: Sets = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Images of a pass.")] = 1,
+    threads: Annotated[int | None, typer.Option(help="By default machine.threads.")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; by default machine.device.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Measure again what is measured.")] = False,
+) -> None:
+    """Measure on this machine what the networks of a supernet take, for budgets in milliseconds."""
+    import torch
+
+    from regnas.config import load_config
+    from regnas.runtime.machine import choose_device, describe_machine
+    from regnas.runtime.signals import postponed_signals
+    from regnas.search import finished_table, measure_latencies
+    from regnas.space import Conditions, latency_range, with_latencies
+
+    wishes = {"machine.threads": threads, "machine.device": device}
+    loaded = load_config(
+        config, [*(sets or ()), *(f"{key}={value}" for key, value in wishes.items() if value is not None)]
+    )
+    values = loaded.values
+    path = out or Path(values.search.latency_table or f"{loaded.name}-latency.json")
+    if values.machine.threads:
+        torch.set_num_threads(values.machine.threads)
+    place = choose_device(values.machine.device)
+    splits = values.data.load()
+    space = values.supernet.space(splits.input_shape, len(splits.classes))
+    machine = describe_machine(place)
+    conditions = Conditions(space.name, splits.input_shape, len(splits.classes), batch_size, machine)
+    table = finished_table(path, space, conditions, overwrite)
+    if table is not None:
+        typer.echo(f"{path} is measured already: --overwrite measures it again")
+    else:
+        with postponed_signals(), _repeatable():
+            table = measure_latencies(values.supernet, space, conditions, place, path)
+    low, high = latency_range(with_latencies(space, table))
+    typer.echo(f"attainable: {low:.3g} to {high:.3g} ms ({conditions})")
+    typer.echo(f"check: {table.additivity}")
+    typer.echo(f'table: {path}; in a configuration:\n[search]\nlatency_table = "{path}"')
 
 
 @app.command(name="list")
@@ -182,16 +269,26 @@ def list_parts() -> None:
 
 
 def _run(
-    target: str, out: Path | None, sets: list[str] | None, resume: bool, overwrite: bool, inexact: bool, last: Any
+    target: str,
+    out: Path | None,
+    sets: list[str] | None,
+    resume: bool,
+    overwrite: bool,
+    inexact: bool,
+    last: Any,
+    executor: str | None = None,
+    added_budgets: Sequence[str] = (),
 ) -> None:
     from regnas.config import load_config, parse_config
     from regnas.pipeline import run as run_pipeline
     from regnas.report import terminal_table
+    from regnas.search import ExecutorChoice
 
+    choice = ExecutorChoice.parse(executor) if executor else None
     reuse = _reuse(resume, overwrite)
     config, path = _configuration(target, out, sets, load_config, parse_config)
     with _running(config, path, reuse, inexact, "report") as folder:
-        comparison = run_pipeline(config, folder, last)
+        comparison = run_pipeline(config, folder, last, choice, added_budgets)
     if comparison is not None:
         _print_wide(terminal_table(comparison))
         typer.echo(f"report: {folder.report / 'index.html'}")
@@ -260,6 +357,16 @@ def _log_to(path: Path) -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         handler.close()
+
+
+@contextmanager
+def _repeatable() -> Iterator[None]:
+    """Say that the same command goes on, where it was interrupted."""
+    try:
+        yield
+    except Interrupted:
+        typer.echo("the same command continues it", err=True)
+        raise
 
 
 @contextmanager

@@ -15,12 +15,12 @@ from pydantic import PlainValidator
 from regnas.baselines import BASELINES, Baseline
 from regnas.components import Builder
 from regnas.data import DATASETS, DataSet
-from regnas.errors import ConfigurationError
+from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
 from regnas.losses import LOSSES, Loss
 from regnas.registry import nearest
-from regnas.search import ALGORITHMS, REWARDS, Evolution, Reward, SearchAlgorithm, TopOneAndFlips
-from regnas.space import Budget
-from regnas.supernet import SupernetPlugin, supernet_plugins
+from regnas.search import ALGORITHMS, REWARDS, Evolution, Order, Reward, SearchAlgorithm, TopOneAndFlips
+from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
+from regnas.supernet import InputShape, SupernetPlugin, supernet_plugins
 from regnas.training import Recipe, Sandwich
 
 PRESETS = "search_configs"
@@ -37,13 +37,18 @@ ParsedBudget = Annotated[Budget, PlainValidator(_parse_budget)]
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How the members are found; ``candidates`` for each budget."""
+    """How the members are found; ``candidates`` for each budget.
+
+    ``order``: the smallest first and each next one above it, all of them jointly, or all read from one front.
+    """
 
     candidates: int = 100
     calibration_images: int = 512
     reward: Reward = field(default_factory=TopOneAndFlips)
     algorithm: SearchAlgorithm = field(default_factory=Evolution)
+    order: Order = "smallest_first"
     storage: str = ""  # of the study; empty: study.db in the run folder
+    latency_table: str = ""  # the file that `regnas latency-table` wrote, where budgets limit milliseconds
 
     def __post_init__(self) -> None:
         if self.candidates < 1 or self.calibration_images < 2:
@@ -73,11 +78,14 @@ class Config:
     search: SearchSettings = field(default_factory=SearchSettings)
     baselines: dict[str, Baseline] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
+    weights: str = ""  # what the supernet starts from: the name or the file of an imported one; empty: random numbers
     seed: int = 0
 
     def __post_init__(self) -> None:
         if not self.budgets:
             raise ValueError("budgets holds no member")
+        if not self.training.epochs:
+            self._check_untrained()
         ordered = list(self.budgets.items())
         for (small, low), (large, high) in itertools.pairwise(ordered):
             if low == high:
@@ -87,6 +95,14 @@ class Config:
         for name in self.budgets:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f'budgets."{name}" becomes a file name: use letters, digits, - and _')
+
+    def _check_untrained(self) -> None:
+        """Without epochs the supernet is the imported one as it is, and nothing beside it can be trained."""
+        if not self.weights:
+            raise ValueError("training: epochs must be at least 1, unless weights names an imported supernet")
+        for name, baseline in self.baselines.items():
+            if baseline.trains:
+                raise ValueError(f"baselines.{name} trains networks: set training.epochs, or leave it out")
 
 
 Values = TypeVar("Values")
@@ -182,3 +198,36 @@ def describe(table: Mapping[str, Any], section: str) -> str:
     name = entries.pop("name", "")
     keys = ", ".join(f"{key} {value}" for key, value in entries.items())
     return f"{name} ({keys})" if keys else str(name)
+
+
+def timed(
+    space: SearchSpace, settings: SearchSettings, budgets: Mapping[str, Budget], input_shape: InputShape, classes: int
+) -> SearchSpace:
+    """The space with the latencies of the table that the search names; as it is where it names none.
+
+    A limit below the quickest network is refused here: the sampler rounds measured costs and would find out late.
+    """
+    if not settings.latency_table:
+        unknown = [name for name, budget in budgets.items() if budget.max_latency is not None]
+        if unknown:
+            raise ConfigurationError(
+                f"budgets.{unknown[0]} limits the latency: measure it with `regnas latency-table CONFIG` and name the "
+                "file as search.latency_table"
+            )
+        return space
+    path = Path(settings.latency_table)
+    if not path.is_file():
+        raise ArtifactError(
+            f"search.latency_table: there is no file {path}: measure it with `regnas latency-table CONFIG`"
+        )
+    table = LatencyTable.load(path)
+    table.require(space, input_shape, classes, path)
+    space = with_latencies(space, table)
+    quickest, slowest = latency_range(space)
+    for name, budget in budgets.items():
+        if budget.max_latency is not None and budget.max_latency < quickest:
+            raise BudgetInfeasible(
+                f"budgets.{name}: no architecture takes at most {budget.max_latency:g} ms; the attainable range is "
+                f"{quickest:.3g} to {slowest:.3g} ms ({table.conditions}): raise the limit"
+            )
+    return space

@@ -7,19 +7,23 @@ own is the job up to that stage, and resuming is running again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
 from torch import nn
 
+from regnas.added_budgets import name_added, with_added
 from regnas.baselines import Inherited, Source, SubNetwork, architecture_of
-from regnas.config import Config, LoadedConfig, describe
+from regnas.config import Config, LoadedConfig, describe, timed
 from regnas.data import Splits
+from regnas.errors import ArtifactError
 from regnas.family import MANIFEST, Family, Member, load_family, write_manifest, write_member
 from regnas.flips import Predictions, flip_table
+from regnas.imports import ImportedSupernet, find_weights
 from regnas.losses import CrossEntropy
 from regnas.models import Model, Workshop, make_all, training_macs
 from regnas.report import Method, ReportContents, SearchHistory, write_report
@@ -27,14 +31,17 @@ from regnas.run_folder import RunFolder, check_space
 from regnas.runtime.machine import choose_device
 from regnas.runtime.progress import track
 from regnas.runtime.randomness import Key, key_to_int
+from regnas.runtime.tensors import load_into
 from regnas.search import (
     Evaluator,
+    ExecutorChoice,
     FamilySearch,
     Study,
+    SupernetWeights,
     sqlite_storage,
     study_names,
 )
-from regnas.space import Architecture, BudgetSampler, SearchSpace, format_macs
+from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, format_macs
 from regnas.training import SupernetObjective, Trainer, logits_on, predictions_from
 
 Stage = Literal["train", "search", "export", "baselines", "report"]
@@ -52,93 +59,140 @@ class Job:
     folder: RunFolder
     splits: Splits
     space: SearchSpace
+    budgets: dict[str, Budget]  # of all members, those that were added later included
     trainer: Trainer
     device: torch.device
+    executor: ExecutorChoice
 
     @property
     def classes(self) -> int:
         return len(self.splits.classes)
 
 
-def run(config: LoadedConfig[Config], folder: RunFolder, last: Stage = "report") -> dict[str, Any] | None:
+def run(
+    config: LoadedConfig[Config],
+    folder: RunFolder,
+    last: Stage = "report",
+    executor: ExecutorChoice | None = None,
+    added_budgets: Sequence[str] = (),
+) -> dict[str, Any] | None:
     """Go through the stages up to ``last``; the comparison of the report, where it came to that."""
-    job = prepare(config, folder)
+    job = prepare(config, folder, executor, added_budgets)
     with folder.timed("train"):
         supernet = train_supernet(job)
     if last == "train":
         return None
-    with folder.timed("search"):
-        search = family_search(job, supernet)
-        architectures = search.contained(config.values.search.reward)
-    if last == "search":
-        return None
-    with folder.timed("export"):
-        export_family(job, search.evaluator, architectures)
-    if last == "export":
-        return None
-    with folder.timed("baselines"):
-        methods = [family_method(job, search, architectures), *baseline_methods(job, search, architectures)]
-    if last == "baselines":
-        return None
+    with closing(open_evaluator(job, supernet)) as evaluator:
+        with folder.timed("search"):
+            search, architectures = search_family(job, evaluator)
+        if last == "search":
+            return None
+        with folder.timed("export"):
+            export_family(job, evaluator, architectures)
+        if last == "export":
+            return None
+        with folder.timed("baselines"):
+            methods = [family_method(job, search, architectures), *baseline_methods(job, search, architectures)]
+        if last == "baselines":
+            return None
     with folder.timed("report"):
         return report(job, methods, search)
 
 
-def prepare(config: LoadedConfig[Config], folder: RunFolder) -> Job:
+def prepare(
+    config: LoadedConfig[Config], folder: RunFolder, executor: ExecutorChoice | None, added_budgets: Sequence[str]
+) -> Job:
     """Load the data and see that all that is asked for exists, before anything is trained."""
     values = config.values
     log.info("data: %s", describe(config.table, "data"))
     splits = values.data.load()
     folder.check_data(splits.summary())
     space = values.supernet.space(splits.input_shape, len(splits.classes))
-    check_budgets(config, space)
+    added = name_added(added_budgets, folder.facts.get("added_budgets", {}))
+    budgets = with_added(values.budgets, added)
+    space = timed(space, values.search, budgets, splits.input_shape, len(splits.classes))
+    check_budgets(budgets, space)
+    folder.keep("added_budgets", added)
+    _remember_weights(folder, imported_weights(config, splits))
     device = choose_device(values.machine.device)
     trainer = Trainer(values.training, splits.train, splits.preprocessing, device)
     # Weights and momenta in two checkpoints and a third being written, for the supernet and each single training.
-    check_space(folder.path, 3 * 2 * 4 * space.cost(space.largest).parameters * 20 + 2**24)
-    return Job(config, folder, splits, space, trainer, device)
+    trainings = 20 if values.training.epochs else 0
+    check_space(folder.path, 3 * 2 * 4 * space.cost(space.largest).parameters * trainings + 2**24)
+    executor = executor or ExecutorChoice(processes=values.machine.workers)
+    return Job(config, folder, splits, space, budgets, trainer, device, executor)
 
 
-def check_budgets(config: LoadedConfig[Config], space: SearchSpace) -> dict[str, float]:
+def check_budgets(budgets: Mapping[str, Budget], space: SearchSpace) -> dict[str, float]:
     """The number of architectures inside each budget; an empty one is refused with the attainable range."""
     counts = {}
-    for name, budget in config.values.budgets.items():
+    for name, budget in budgets.items():
         sampler = BudgetSampler(space, budget)
         sampler.require_any(f"budgets.{name}")
         counts[name] = sampler.count
     return counts
 
 
+def imported_weights(config: LoadedConfig[Config], splits: Splits) -> ImportedSupernet | None:
+    """What the supernet starts from, if the configuration names it; refused where it does not belong."""
+    values = config.values
+    if not values.weights:
+        return None
+    return find_weights(values.weights, values.supernet, splits.input_shape, len(splits.classes))
+
+
 def train_supernet(job: Job) -> nn.Module:
+    """Train the supernet, from random or imported weights; with 0 epochs it is the imported one as it is."""
     values = job.config.values
     key = _supernet_key(job)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key_to_int(*key, "start"))
         supernet = values.supernet.supernet(job.splits.input_shape, job.classes)
+    imported = imported_weights(job.config, job.splits)
+    if imported is not None:
+        log.info("start from imported weights: %s", imported.path)
+        load_into(supernet, imported.tensors(), imported.path)
     objective = _supernet_objective(job)
-    log.info("train the supernet: %s", describe(job.config.table, "supernet"))
+    if values.training.epochs:
+        log.info("train the supernet: %s", describe(job.config.table, "supernet"))
     job.trainer.train(supernet, objective, key, job.folder.supernet, "train supernet")
     return supernet.eval()
 
 
-def family_search(job: Job, supernet: nn.Module) -> FamilySearch:
-    settings = job.config.values.search
-    return FamilySearch(
+def open_evaluator(job: Job, supernet: nn.Module) -> Evaluator:
+    weights = SupernetWeights.of(supernet, job.config.values.supernet, job.splits.input_shape, job.classes)
+    calibration_images = job.config.values.search.calibration_images
+    return Evaluator.on_executor(job.executor, weights, job.splits, calibration_images, job.device)
+
+
+def search_family(job: Job, evaluator: Evaluator) -> tuple[FamilySearch, dict[str, Architecture]]:
+    """The members by the configuration's budgets, and then those that were added to them."""
+    values = job.config.values
+    search = FamilySearch(
         space=job.space,
-        budgets=job.config.values.budgets,
-        algorithm=settings.algorithm,
-        candidates=settings.candidates,
-        evaluator=Evaluator(supernet, job.splits, settings.calibration_images, job.device),  # type: ignore[arg-type]
+        budgets=values.budgets,
+        reward=values.search.reward,
+        order=values.search.order,
+        algorithm=values.search.algorithm,
+        candidates=values.search.candidates,
+        evaluator=evaluator,
         open_study=partial(_open_study, _storage(job), job.space),
-        key=(job.config.values.seed, "search"),
+        key=(values.seed, "search"),
     )
+    architectures = search.family()
+    search = replace(search, budgets=job.budgets)
+    for name in job.folder.facts["added_budgets"]:
+        architectures = search.add(architectures, name)
+    return search, architectures
 
 
 def export_family(job: Job, evaluator: Evaluator, architectures: Mapping[str, Architecture]) -> Family:
     """Each member on its own, what it predicts, and the manifest last; an export that is whole is left as it is."""
     folder = job.folder.family
     if (folder / MANIFEST).exists():
-        return load_family(folder)
+        exported = load_family(folder)
+        if {member.name: member.architecture for member in exported.members} == architectures:
+            return exported
     members, predictions = [], []
     for name, architecture in architectures.items():
         network = evaluator.network(architecture)
@@ -226,7 +280,7 @@ def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, A
     chosen = {
         f"{method.name}/{member}": architecture
         for method in methods
-        for member, architecture in zip(job.config.values.budgets, method.architectures, strict=True)
+        for member, architecture in zip(job.budgets, method.architectures, strict=True)
     }
     recorded = study_names(_storage(job))
     histories = [
@@ -236,8 +290,8 @@ def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, A
     ]
     contents = ReportContents(
         title=job.config.name,
-        members=tuple(job.config.values.budgets),
-        budgets=tuple(str(budget) for budget in job.config.values.budgets.values()),
+        members=tuple(job.budgets),
+        budgets=tuple(str(budget) for budget in job.budgets.values()),
         methods=tuple(methods),
         searches=tuple(histories),
         report_split=job.splits.report,
@@ -274,11 +328,35 @@ def _facts(job: Job) -> dict[str, str]:
         "Data digest": job.splits.digest[:16],
         "Supernet": describe(job.config.table, "supernet"),
         "Space": " to ".join(format_macs(macs) for macs in job.space.macs_range) + " MACs",
-        "Training": f"{values.training.epochs} epochs for the supernet and for every network trained alone",
+        **_training_facts(job),
         "Search": f"{values.search.candidates} candidates a budget, {describe(job.config.table['search'], 'reward')}",
         "Seed": str(values.seed),
         **job.folder.conditions(),
     }
+
+
+def _training_facts(job: Job) -> dict[str, str]:
+    epochs, imported = job.config.values.training.epochs, imported_weights(job.config, job.splits)
+    training = f"{epochs} epochs for the supernet and for every network trained alone"
+    if imported is None:
+        return {"Training": training}
+    return {
+        "Weights": f"{imported.name}, imported from {imported.origin} (sha256 {imported.sha256[:16]})",
+        "Training": training if epochs else "none: the supernet is used as it was imported",
+    }
+
+
+def _remember_weights(folder: RunFolder, imported: ImportedSupernet | None) -> None:
+    """A run is continued with the weights it was begun with, and with no others of the same name."""
+    if imported is None:
+        return
+    recorded = folder.facts.get("weights", imported.sha256)
+    if recorded != imported.sha256:
+        raise ArtifactError(
+            f"weights: {imported.name} is not what {folder.path} was begun with (sha256 {imported.sha256[:12]}…, "
+            f"recorded {recorded[:12]}…)"
+        )
+    folder.keep("weights", imported.sha256)
 
 
 def _storage(job: Job) -> str:

@@ -106,6 +106,10 @@ class RunFolder:
         self.facts["data"] = summary
         self.save()
 
+    def keep(self, fact: str, value: Any) -> None:
+        self.facts[fact] = value
+        self.save()
+
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
         """Add the seconds of the block to those that the stage took before."""

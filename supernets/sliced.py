@@ -38,11 +38,10 @@ class SlicedSupernet(nn.Module):
 
     def extract(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own, with copies of its weights."""
-        skeleton = self._skeleton(architecture)
-        network = self._build(architecture)
-        network.load_state_dict({name: piece.detach().clone() for name, piece in self._slices(skeleton).items()})
-        device = next(self.largest.parameters()).device
-        return network.to(device).train(self.training)
+        network = self._new_skeleton(architecture)
+        pieces = {name: piece.detach().clone() for name, piece in self._slices(network).items()}
+        network.load_state_dict(pieces, assign=True)  # in place of weights that would be drawn only to be overwritten
+        return network.train(self.training)
 
     def _new_skeleton(self, architecture: Architecture) -> nn.Module:
         with torch.device("meta"):

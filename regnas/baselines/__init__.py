@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from regnas.baselines.accuracy_only import AccuracyOnly
 from regnas.baselines.elodi import Elodi
@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # workers that only train need no study
 
 
 class Baseline(Protocol):
+    trains: ClassVar[bool]  # networks of its own, with the epochs of the configuration
+
     @property
     def title(self) -> str: ...
 

@@ -16,6 +16,7 @@ class AccuracyOnly:
     """Accuracy-only search (R0, no containment) of the same supernet with as many candidates."""
 
     title: ClassVar[str] = "Accuracy-only search (OFA)"
+    trains: ClassVar[bool] = False
 
     def plan(self, family: Family, search: FamilySearch) -> dict[str, Inherited]:
         smallest = next(iter(family.values())).architecture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from regnas.baselines.sources import Family, planned
 from regnas.methods import elodi
@@ -21,6 +21,8 @@ class Elodi:
     alpha: float = 0.8
     top_k: int = 10
     power: float = 2.0
+
+    trains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._method()

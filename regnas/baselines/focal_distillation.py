@@ -22,6 +22,7 @@ class FocalDistillation:
     weight: float = 1.0
 
     title: ClassVar[str] = "Focal distillation (FD-LM)"
+    trains: ClassVar[bool] = True
 
     def plan(self, family: Family, search: FamilySearch) -> dict[str, Model]:
         return planned(FocalDistillationLM(self.alpha, self.beta, self.weight), family)

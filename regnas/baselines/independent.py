@@ -18,6 +18,7 @@ class Independent:
     """Independent training: every member on its own, from its own random start."""
 
     title: ClassVar[str] = "Independent training"
+    trains: ClassVar[bool] = True
 
     def plan(self, family: Family, search: FamilySearch) -> dict[str, Model]:
         return planned(NoTreatment(), family)

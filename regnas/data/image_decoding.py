@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from regnas.data.image_listing import ImageFiles
+from regnas.data.image_files import ImageFiles
 from regnas.data.image_transforms import TRANSFORMS, Transform
 from regnas.errors import DataError
 from regnas.runtime.progress import track
 
-HANDFUL = 16  # images a thread takes at once: fewer hand-overs, and a batch still keeps many threads busy
+LARGEST_HANDFUL = 16  # images that a thread takes at once: fewer hand-overs, and still an even progress
 MOST_WORKERS = 32
 MODES = {1: "L", 3: "RGB"}
 
@@ -38,6 +38,10 @@ class Decoder:
     transform: Transform
     workers: int
 
+    @property
+    def thread_count(self) -> int:
+        return self.workers or min(MOST_WORKERS, os.cpu_count() or 1)
+
     def empty(self, number: int) -> Tensor:
         return torch.empty(number, self.channels, self.size, self.size, dtype=torch.uint8)
 
@@ -46,7 +50,7 @@ class Decoder:
         # PIL warns of odd metadata that does not matter here. For good, and not only inside this block: threads share
         # the filters, and blocks that overlap would put back the wrong ones.
         warnings.filterwarnings("ignore", module=r"PIL\.")
-        pool = ThreadPoolExecutor(self.workers or min(MOST_WORKERS, os.cpu_count() or 1))
+        pool = ThreadPoolExecutor(self.thread_count)
         try:
             yield pool
         finally:  # an interrupt must not wait for the images that are still in the queue
@@ -55,12 +59,13 @@ class Decoder:
     def begin(self, pool: ThreadPoolExecutor, files: ImageFiles, images: Tensor) -> Iterator[str | None]:
         """Have ``images`` [N, C, H, W] filled; then file by file None, or its name with what is wrong with it."""
         pixels = images.numpy()  # the same memory: the threads fill it in place, nothing is held twice
+        handful = min(LARGEST_HANDFUL, max(1, len(files) // (4 * self.thread_count)))  # a small batch for all threads
 
         def decode_handful(start: int) -> list[str | None]:
-            stop = min(start + HANDFUL, len(files))
+            stop = min(start + handful, len(files))
             return [decode_file(self, files, index, pixels[index]) for index in range(start, stop)]
 
-        return chain.from_iterable(pool.map(decode_handful, range(0, len(files), HANDFUL)))
+        return chain.from_iterable(pool.map(decode_handful, range(0, len(files), handful)))
 
 
 def decode_all(decoder: Decoder, files: ImageFiles) -> Tensor:
@@ -82,7 +87,7 @@ def decode_file(decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray
         if not stat.S_ISREG(status.st_mode):  # opening a named pipe would wait for ever
             return f"{name}: not a file"
         if (status.st_size, status.st_mtime_ns) != (files.sizes[index], files.times[index]):
-            return f"{name}: changed since the images were listed; start again"
+            return f"{name}: changed since the images were listed"
         with Image.open(decoder.folder / name) as image:
             if image.mode.startswith(("I", "F")):  # PIL would clip them instead of scaling
                 return f"{name}: its pixels are not of 8 bits a channel; convert it"

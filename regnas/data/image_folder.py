@@ -11,7 +11,8 @@ import torch
 
 from regnas.data.holding_out import check_fraction, hold_out
 from regnas.data.image_decoding import MODES, Decoder
-from regnas.data.image_listing import ImageFiles, ListedImage, list_folder
+from regnas.data.image_files import ImageFiles, ListedImage
+from regnas.data.image_listing import list_folder
 from regnas.data.image_transforms import Transform
 from regnas.data.packing import fitted_once, packed
 from regnas.data.preprocessing import IMAGENET

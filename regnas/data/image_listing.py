@@ -3,56 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from regnas.data.image_files import ListedImage
 from regnas.errors import DataError
+from regnas.runtime.progress import track
 
-SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"})
-
-
-@dataclass(frozen=True, slots=True)
-class ListedImage:
-    """A file that is not read yet; size and time say whether it is still the one that was read before."""
-
-    name: str  # "train/cat/0001.jpg", below the folder of the data set
-    class_name: str
-    size: int
-    modified: int  # nanoseconds
-
-
-@dataclass(frozen=True, eq=False)
-class ImageFiles:
-    """The same as columns: of a million files a few dozen megabytes, also when they are sent to another process."""
-
-    names: NDArray[np.bytes_]  # [N], UTF-8
-    sizes: NDArray[np.int64]  # [N]
-    times: NDArray[np.int64]  # [N], nanoseconds
-
-    @classmethod
-    def of(cls, listed: Sequence[ListedImage]) -> ImageFiles:
-        return cls(
-            names=np.array([image.name.encode() for image in listed], dtype=np.bytes_),
-            sizes=np.array([image.size for image in listed], dtype=np.int64),
-            times=np.array([image.modified for image in listed], dtype=np.int64),
-        )
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def name(self, index: int) -> str:
-        return bytes(self.names[index]).decode()
-
-    def rows(self) -> list[list[str | int]]:
-        columns = zip(self.names.tolist(), self.sizes.tolist(), self.times.tolist(), strict=True)
-        return [[name.decode(), size, time] for name, size, time in columns]
-
-    def part(self, indices: NDArray[np.int64] | slice) -> ImageFiles:
-        return ImageFiles(self.names[indices], self.sizes[indices], self.times[indices])
+SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 
 
 def list_folder(folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
@@ -82,7 +40,7 @@ def list_part(folder: Path, part: str) -> list[ListedImage]:
         raise DataError(f"{folder / part} has no class folders: put the images of each class into a folder of its own")
     listed: list[ListedImage] = []
     empty: list[str] = []
-    for class_name in classes:
+    for class_name in track(classes, f"listing {part}/", len(classes)):
         images = sorted(
             _below(folder / part / class_name, f"{part}/{class_name}", class_name), key=lambda one: one.name
         )
@@ -108,7 +66,7 @@ def _below(folder: Path, name: str, class_name: str, above: frozenset[str] = fro
         entry_name = f"{name}/{entry.name}"
         if entry.is_dir():
             yield from _below(folder / entry.name, entry_name, class_name, above | {resolved})
-        elif Path(entry.name).suffix.lower() in SUFFIXES:
+        elif entry.name.lower().endswith(SUFFIXES):
             try:
                 status = entry.stat()
             except OSError:  # a dangling link is listed, so that decoding counts it among the unreadable

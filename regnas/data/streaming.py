@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,9 +18,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regnas.data.image_decoding import Decoder
-from regnas.data.image_listing import ImageFiles
+from regnas.data.image_files import ImageFiles
 from regnas.errors import DataError
 from regnas.runtime.files import digest_of
+
+LEAD = 128  # images that are decoded ahead of the batch in use
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +60,18 @@ class StreamedImages:
         return StreamedImages(self.decoder, self.files.part(indices))
 
     def batches(self, size: int) -> Iterator[Tensor]:
-        """All images in order, ``size`` at a time; while one batch is being used the next is decoded, and no more."""
+        """All images in order, ``size`` at a time; while a batch is being used the next are decoded.
+
+        These are ``LEAD`` images in whole batches and never more: enough for all threads, and little memory.
+        """
+        under_way: deque[_Batch] = deque()
         with self.decoder.threads() as pool:
-            current: _Batch | None = None
             for start in range(0, len(self), size):
-                following = _Batch(self.decoder, self.files.part(slice(start, start + size)), pool)
-                if current is not None:
-                    yield current.images()
-                current = following
-            if current is not None:
-                yield current.images()
+                under_way.append(_Batch(self.decoder, self.files.part(slice(start, start + size)), pool))
+                if len(under_way) > math.ceil(LEAD / size):
+                    yield under_way.popleft().images()
+            while under_way:
+                yield under_way.popleft().images()
 
     @cached_property
     def digest(self) -> str:
@@ -94,7 +100,7 @@ class _Batch:
         """Waits for the last of them."""
         for problem in self._outcomes:
             if problem is not None:
-                raise DataError(f"an image in {self._folder} cannot be read: {problem}: repair or remove it")
+                raise DataError(f"an image in {self._folder} cannot be read, repair or remove it: {problem}")
         return self._images
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,15 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def answered_by(self, model: str, predicted: NDArray[np.int64]) -> Predictions:
+        """The same samples answered by another model; what was checked of the samples is not checked again."""
+        answers = copy(self)
+        answers._keep("model", model)
+        answers._keep("predicted", predicted)
+        answers._integers("predicted")
+        answers._keep("logits", None)
+        return answers
+
     def save(self, path: Path) -> None:
         """Write an npz file, whole or not at all; the same content always gives the same bytes."""
         arrays: dict[str, NDArray[Any]] = {
@@ -111,7 +121,7 @@ class Predictions:
             raise self._error(f"{len(bad):,} samples have logits that are not finite, such as {examples(bad)}")
         return logits
 
-    def _keep(self, name: str, value: NDArray[Any]) -> None:
+    def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)  # the dataclass is frozen; this is its constructor
 
     def _error(self, problem: str) -> ArtifactError:

@@ -7,6 +7,7 @@ from typing import Protocol
 from torch import nn
 
 from regnas.networks.cost import macs_of, parameters_of
+from regnas.networks.fusion import fold_batch_norms, folding_is_exact
 from regnas.networks.head import captured_features, classifier_of, with_dropout
 from regnas.networks.slices import leading_slice
 from regnas.networks.small_resnet import SmallResNet
@@ -29,6 +30,8 @@ __all__ = [
     "TorchvisionModel",
     "captured_features",
     "classifier_of",
+    "fold_batch_norms",
+    "folding_is_exact",
     "leading_slice",
     "macs_of",
     "parameters_of",

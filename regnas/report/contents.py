@@ -25,7 +25,7 @@ class Method:
     architectures: tuple[Architecture, ...]
     macs: tuple[int, ...]
     parameters: tuple[int, ...]
-    training_macs: int  # multiply-adds of all its training, forward and backward; 0 when unknown
+    training_macs: int  # multiply-adds of all its training, forward and backward; 0 where others trained it
 
 
 @dataclass(frozen=True)

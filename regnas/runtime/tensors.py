@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -40,16 +40,25 @@ def load_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
 
 def load_into(module: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
     """Fill a module; on any difference of names or shapes say what differs (the first three) and load nothing."""
-    wanted = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    differences = [f"{name} is missing" for name in wanted if name not in found]
-    differences += [f"{name} is not of this network" for name in found if name not in wanted]
-    differences += [
-        f"{name} is {list(found[name])} instead of {list(shape)}"
-        for name, shape in wanted.items()
-        if name in found and found[name] != shape
-    ]
-    if differences:
-        more = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
-        raise ArtifactError(f"{source} belongs to another network: {'; '.join(differences[:3])}{more}")
+    different = differences(module.state_dict(), tensors)
+    if different:
+        raise ArtifactError(f"{source} belongs to another network: {first_three(different)}")
     module.load_state_dict(dict(tensors))
+
+
+def differences(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> list[str]:
+    """In which names and shapes the tensors found are not those wanted, each difference for people."""
+    return [
+        *(f"{name} is missing" for name in wanted if name not in found),
+        *(f"{name} is not of this network" for name in found if name not in wanted),
+        *(
+            f"{name} is {list(found[name].shape)} instead of {list(tensor.shape)}"
+            for name, tensor in wanted.items()
+            if name in found and found[name].shape != tensor.shape
+        ),
+    ]
+
+
+def first_three(different: Sequence[str]) -> str:
+    more = f" and {len(different) - 3} more" if len(different) > 3 else ""
+    return f"{'; '.join(different[:3])}{more}"

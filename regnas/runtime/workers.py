@@ -23,6 +23,9 @@ from regnas.errors import EnvironmentProblem
 from regnas.runtime import signals
 
 Job = TypeVar("Job", bound=Hashable)
+Prepared = TypeVar("Prepared")
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 
 POLL_SECONDS = 0.2
 
@@ -51,6 +54,24 @@ def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None],
             # Also on an error in one job: the others stop at their next safe place.
             stop.set()
             pool.shutdown(cancel_futures=True)
+
+
+class WorkerProcess:
+    """One process that is prepared once and then takes calls; when it dies, its calls raise BrokenProcessPool."""
+
+    def __init__(self, prepare: Callable[[Prepared], None], argument: Prepared) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._stop = context.Event()
+        arguments = (os.getpid(), self._stop, torch.get_num_threads(), prepare, argument)
+        self._pool = ProcessPoolExecutor(1, context, initializer=_prepare_with, initargs=arguments)
+
+    def submit(self, call: Callable[[Argument], Result], argument: Argument) -> Future[Result]:
+        return self._pool.submit(call, argument)
+
+    def close(self) -> None:
+        """What it is doing stops at its next safe place."""
+        self._stop.set()
+        self._pool.shutdown(cancel_futures=True)
 
 
 def _schedule(jobs: Mapping[Job, Sequence[Job]], submit: Callable[[Job], Future[None]]) -> Iterator[Job]:
@@ -90,6 +111,13 @@ def _prepare_worker(parent: int, stop: Event, threads: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_watch, args=(parent, stop), daemon=True).start()
+
+
+def _prepare_with(
+    parent: int, stop: Event, threads: int, prepare: Callable[[Prepared], None], argument: Prepared
+) -> None:
+    _prepare_worker(parent, stop, threads)
+    prepare(argument)
 
 
 def _watch(parent: int, stop: Event) -> None:

@@ -1,39 +1,88 @@
-"""What a candidate predicts: extract, calibrate on a copy, run."""
+"""What candidates predict on the search split, each evaluated at most once."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import nn
 
-from regnas.data import Splits
+from regnas.data import Split, Splits
 from regnas.flips import Predictions
+from regnas.search.candidates import CandidateRunner, RunnerSource, SupernetWeights
+from regnas.search.executors import CandidateExecutor, ExecutorChoice, InProcess
 from regnas.space import Architecture
 from regnas.supernet import Supernet
-from regnas.training import calibrate, first_images, logits_of, predictions_from, prepared
+from regnas.training import spread_images
+
+# Candidates that are run together, for what they share: more would share little more and hold more networks at once.
+LARGEST_GROUP = 8
 
 
 class Evaluator:
-    """Predictions of sub-networks on the search split, each architecture evaluated at most once.
+    """Predictions of sub-networks, wherever they are run."""
 
-    The images are preprocessed once and stay in memory as tensors.
-    """
-
-    def __init__(
-        self, supernet: Supernet, splits: Splits, calibration_images: int, device: torch.device
-    ) -> None:
-        self.supernet = supernet
-        self.calibration = first_images(splits.train, splits.preprocessing, calibration_images, device)
-        self._split = splits.search
-        self._images = prepared(splits.search.images, splits.preprocessing, device)
+    def __init__(self, runner: CandidateRunner, executor: CandidateExecutor, split: Split) -> None:
+        self.forward_seconds = 0.0  # of all workers
+        self._runner = runner
+        self._executor = executor
+        # What every candidate answers; workers take the tensor of targets over, and a view of it would be left behind.
+        targets = split.targets.numpy().copy()
+        self._truth = Predictions("", split.ids, targets, targets, groups=split.groups, split=split.digest)
         self._known: dict[Architecture, Predictions] = {}
+
+    @classmethod
+    def in_process(
+        cls, supernet: Supernet, splits: Splits, calibration_images: int, device: torch.device
+    ) -> Evaluator:
+        """Without workers, for one supernet that is at hand."""
+        calibration = spread_images(splits.train, calibration_images)
+        runner = CandidateRunner(supernet, calibration, splits.search.images[:], splits.preprocessing, device)
+        return cls(runner, InProcess(runner), splits.search)
+
+    @classmethod
+    def on_executor(
+        cls,
+        choice: ExecutorChoice,
+        weights: SupernetWeights,
+        splits: Splits,
+        calibration_images: int,
+        device: torch.device,
+    ) -> Evaluator:
+        calibration = spread_images(splits.train, calibration_images)
+        images = splits.search.images[:]
+        source = RunnerSource(weights, calibration, images, splits.preprocessing, str(device), torch.get_num_threads())
+        runner = source.build()
+        return cls(runner, choice.open(runner, source), splits.search)
 
     def network(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own with its own batch-norm statistics, in evaluation mode."""
-        network = self.supernet.extract(architecture).to(memory_format=torch.channels_last)
-        return calibrate(network, self.calibration)
+        return self._runner.network(architecture)
 
     def predict(self, architecture: Architecture) -> Predictions:
-        if architecture not in self._known:
-            logits = logits_of(self.network(architecture), self._images)
-            self._known[architecture] = predictions_from(architecture.id, logits, self._split, keep_logits=False)
-        return self._known[architecture]
+        (predictions,) = self.predict_each([architecture])
+        return predictions
+
+    def predict_each(self, architectures: Sequence[Architecture]) -> Iterator[Predictions]:
+        """In the order given; those that begin alike should be neighbours (``in_prefix_order``)."""
+        unknown = [architecture for architecture in dict.fromkeys(architectures) if architecture not in self._known]
+        groups = self._grouped(unknown)
+        results = zip(groups, self._executor.run(groups), strict=True) if groups else iter(())
+        for architecture in architectures:
+            while architecture not in self._known:
+                group, (predicted, seconds) = next(results)
+                self.forward_seconds += seconds
+                for each, answers in zip(group, predicted, strict=True):
+                    self._known[each] = self._truth.answered_by(each.id, answers)
+            yield self._known[architecture]
+
+    def close(self) -> None:
+        self._executor.close()
+
+    def _grouped(self, architectures: list[Architecture]) -> list[list[Architecture]]:
+        workers = self._executor.workers
+        # With several workers two groups for each, so that one that is slower holds nobody up for long.
+        share = math.ceil(len(architectures) / (2 * workers)) if workers > 1 else len(architectures)
+        size = max(1, min(LARGEST_GROUP, share))
+        return [architectures[start : start + size] for start in range(0, len(architectures), size)]

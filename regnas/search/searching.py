@@ -1,9 +1,9 @@
-"""The search for one member, and for a family of them."""
+"""The search for one member of a family."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from regnas.errors import BudgetInfeasible
 from regnas.flips import Predictions, negative_flip_rate
@@ -12,104 +12,57 @@ from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
 from regnas.search.algorithms import SearchAlgorithm
 from regnas.search.evaluator import Evaluator
-from regnas.search.rewards import Measures, Reward, TopOne
+from regnas.search.prefixes import in_prefix_order
+from regnas.search.rewards import Measures, Reward
 from regnas.search.study import Study, Trial
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
 
 @dataclass(frozen=True)
-class FamilySearch:
-    """Everything that the searches for the members share."""
+class Tier:
+    """What is looked for: where, how large, worth what, and beside which members of the family."""
 
+    name: str
     space: SearchSpace
-    budgets: Mapping[str, Budget]  # by member, from the smallest to the largest
-    algorithm: SearchAlgorithm
-    candidates: int
-    evaluator: Evaluator
-    open_study: Callable[[str], Study]
-    key: tuple[Key, ...]
+    budget: Budget
+    reward: Reward
+    smaller: Mapping[str, Predictions] = field(default_factory=dict)
+    larger: Mapping[str, Predictions] = field(default_factory=dict)
 
-    def contained(self, reward: Reward) -> dict[str, Architecture]:
-        """REG-NAS: the smallest by accuracy; each next one contains the one before and answers to all before it."""
-        members: dict[str, Architecture] = {}
-        for name, budget in self.budgets.items():
-            space = self.space
-            if members:
-                space = space.above(list(members.values())[-1])
-            rule = reward if members else TopOne()
-            members[name] = self._member("family", name, space, budget, rule, members)
-        return members
+    def measured(self, predictions: Predictions) -> Measures:
+        """Flips from every smaller member to the candidate, and from the candidate to every larger one."""
+        flips = {name: negative_flip_rate(member, predictions) for name, member in self.smaller.items()}
+        flips |= {name: negative_flip_rate(predictions, member) for name, member in self.larger.items()}
+        return Measures(predictions.accuracy, flips)
 
-    def accuracy_only(self, smallest: Architecture) -> dict[str, Architecture]:
-        """Once-for-all: every larger member by accuracy alone, whatever it contains.
-
-        The smallest is given: both ways of searching look for it in the same way.
-        """
-        members = {next(iter(self.budgets)): smallest}
-        for name, budget in list(self.budgets.items())[1:]:
-            members[name] = self._member("accuracy_only", name, self.space, budget, TopOne(), members)
-        return members
-
-    def _member(
-        self,
-        family: str,
-        name: str,
-        space: SearchSpace,
-        budget: Budget,
-        reward: Reward,
-        smaller: Mapping[str, Architecture],
-    ) -> Architecture:
-        references = {other: self.evaluator.predict(architecture) for other, architecture in smaller.items()}
-        study = self.open_study(f"{family}/{name}")
-        key = (*self.key, family, name)
-        trials = search(space, budget, self.algorithm, reward, references, self.evaluator, study, self.candidates, key)
-        return best(trials).architecture
+    def trial(self, architecture: Architecture, predictions: Predictions) -> Trial:
+        measures = self.measured(predictions)
+        return Trial(architecture, self.space.cost(architecture).macs, measures, self.reward(measures))
 
 
 def search(
-    space: SearchSpace,
-    budget: Budget,
-    algorithm: SearchAlgorithm,
-    reward: Reward,
-    references: Mapping[str, Predictions],
-    evaluator: Evaluator,
-    study: Study,
-    candidates: int,
-    key: tuple[Key, ...],
+    tier: Tier, algorithm: SearchAlgorithm, evaluator: Evaluator, study: Study, candidates: int, key: tuple[Key, ...]
 ) -> list[Trial]:
     """Evaluate ``candidates`` architectures, or all there are when the budget holds fewer; what is on record counts."""
-    BudgetSampler(space, budget).require_any(f"search for {key[-1]}")
+    BudgetSampler(tier.space, tier.budget).require_any(f"search for {tier.name}")
     trials = study.trials()
     description = f"search {' '.join(str(part) for part in key[-2:])}"
-    with Bar(description, candidates, len(trials)) as bar:
+    with Bar(description, candidates, len(trials)) as bar, study.recording() as record:
         while len(trials) < candidates:
             # The generation under way is asked for again from what was known at its start, so that a search which
             # was interrupted in the middle of it goes on with the same candidates.
             begun = len(trials) - len(trials) % algorithm.generation_size
-            generation = algorithm.ask(space, budget, trials[:begun], chooser(*key, begun))
-            remaining = generation[len(trials) - begun :][: candidates - len(trials)]
+            generation = algorithm.ask(tier.space, tier.budget, trials[:begun], chooser(*key, begun))
+            remaining = in_prefix_order(generation[: candidates - begun])[len(trials) - begun :]
             if not remaining:
                 break
-            for architecture in remaining:
-                trial = evaluate(architecture, space, reward, references, evaluator)
-                study.record(trial)
+            for architecture, predictions in zip(remaining, evaluator.predict_each(remaining), strict=True):
+                trial = tier.trial(architecture, predictions)
+                record(trial)
                 trials.append(trial)
                 bar.advance(f"best {best(trials).reward:.4f}")
-                stop_if_asked()
+            stop_if_asked()
     return trials
-
-
-def evaluate(
-    architecture: Architecture,
-    space: SearchSpace,
-    reward: Reward,
-    references: Mapping[str, Predictions],
-    evaluator: Evaluator,
-) -> Trial:
-    predictions = evaluator.predict(architecture)
-    flips = {name: negative_flip_rate(reference, predictions) for name, reference in references.items()}
-    measures = Measures(predictions.accuracy, flips)
-    return Trial(architecture, space.cost(architecture).macs, measures, reward(measures))
 
 
 def best(trials: Sequence[Trial]) -> Trial:

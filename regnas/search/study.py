@@ -6,15 +6,16 @@ record is all the state that a search has: resuming reads it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import optuna
-from optuna.distributions import CategoricalDistribution
 from sqlalchemy.exc import SQLAlchemyError
 
 from regnas.errors import ArtifactError, EnvironmentProblem
+from regnas.search.genes import distributions
 from regnas.search.rewards import Measures
 from regnas.space import Architecture, SearchSpace
 
@@ -26,19 +27,20 @@ STORAGE_ERRORS = (SQLAlchemyError, optuna.exceptions.StorageInternalError)
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluated candidate."""
+    """One evaluated candidate; of a joint search the largest member, and in ``chain`` all of them."""
 
     architecture: Architecture
     macs: int
     measures: Measures
     reward: float
+    chain: tuple[Architecture, ...] = ()
 
 
 class Study:
     """The trials of one search, in the order in which they were evaluated."""
 
     def __init__(self, storage: str, name: str, space: SearchSpace) -> None:
-        self._choices = {gene: CategoricalDistribution(values) for gene, values in _choices(space).items()}
+        self._distributions = distributions(space)
         try:
             self._study = optuna.create_study(
                 storage=storage, study_name=name, direction="maximize", load_if_exists=True
@@ -50,17 +52,22 @@ class Study:
         found = self._study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
         return [_trial(frozen) for frozen in found]
 
+    @contextmanager
+    def recording(self) -> Iterator[Callable[[Trial], None]]:
+        yield self.record
+
     def record(self, trial: Trial) -> None:
         genes = trial.architecture.genes()
         frozen = optuna.create_trial(
             params=genes,
-            distributions={gene: self._choices[gene] for gene in genes},
+            distributions={gene: self._distributions[gene] for gene in genes},
             value=trial.reward,
             user_attrs={
                 "architecture": trial.architecture.to_json(),
                 "macs": trial.macs,
                 "top1": trial.measures.top1,
                 "nfr": dict(trial.measures.nfr),
+                **({"chain": [member.to_json() for member in trial.chain]} if trial.chain else {}),
             },
         )
         try:
@@ -85,21 +92,10 @@ def _trial(frozen: optuna.trial.FrozenTrial) -> Trial:
         attributes: Mapping[str, object] = frozen.user_attrs
         measures = Measures(float(attributes["top1"]), dict(attributes["nfr"]))  # type: ignore[arg-type,call-overload]
         architecture = Architecture.from_json(attributes["architecture"])
-        return Trial(architecture, int(attributes["macs"]), measures, float(frozen.value))  # type: ignore[call-overload,arg-type]
+        chain = tuple(Architecture.from_json(member) for member in attributes.get("chain", ()))  # type: ignore[attr-defined]
+        return Trial(architecture, int(attributes["macs"]), measures, float(frozen.value), chain)  # type: ignore[call-overload,arg-type]
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"trial {frozen.number} of the study was not written by regnas ({error!r})") from None
-
-
-def _choices(space: SearchSpace) -> dict[str, list[int | float]]:
-    """All values of every gene, by the names that ``Architecture.genes`` gives them."""
-    choices: dict[str, list[int | float]] = {}
-    for index, stage in enumerate(space.stages):
-        choices[f"stage{index + 1}.depth"] = list(range(stage.min_depth, stage.max_depth + 1))
-        for position, options in enumerate(stage.options):
-            for name, _ in options[0].genes:
-                values = {block[name] for block in options}
-                choices[f"stage{index + 1}.block{position + 1}.{name}"] = sorted(values)
-    return choices
 
 
 def _first_line(error: Exception) -> str:

@@ -88,6 +88,13 @@ class SearchSpace:
                     raise ArtifactError(f"block {position + 1} of stage {index + 1} ({block}) is not a choice there")
         self.cost(architecture)
 
+    def holds(self, architecture: Architecture) -> bool:
+        try:
+            self.check(architecture)
+        except ArtifactError:
+            return False
+        return True
+
     def above(self, floor: Architecture) -> SearchSpace:
         """The architectures that contain ``floor``."""
         return self._narrowed(

@@ -1,6 +1,6 @@
 """Training of supernets and of single networks."""
 
-from regnas.training.calibration import calibrate
+from regnas.training.calibration import calibrate, calibration_batch
 from regnas.training.objective import (
     Congruence,
     Objective,
@@ -9,7 +9,15 @@ from regnas.training.objective import (
     SupernetObjective,
     mean_logits,
 )
-from regnas.training.prediction import first_images, logits_of, logits_on, predictions_from, prepared
+from regnas.training.prediction import (
+    first_images,
+    logits_of,
+    logits_on,
+    prediction_batch,
+    predictions_from,
+    prepared,
+    spread_images,
+)
 from regnas.training.recipe import Augmentation, Recipe
 from regnas.training.single_network import FeatureTerm, LogitTerm, SingleNetwork
 from regnas.training.ties import Mixing, QuadraticPenalty
@@ -30,10 +38,13 @@ __all__ = [
     "SupernetObjective",
     "Trainer",
     "calibrate",
+    "calibration_batch",
     "first_images",
     "logits_of",
     "logits_on",
     "mean_logits",
+    "prediction_batch",
     "predictions_from",
     "prepared",
+    "spread_images",
 ]

@@ -7,24 +7,43 @@ same way, so that all that is compared is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 CALIBRATION_BATCH = 256
+# Large images come in smaller batches, so that the activations of one do not outgrow the memory.
+CALIBRATION_PIXELS = 2**21
+FEWEST_CALIBRATED = 32
 
 
 @torch.no_grad()
 def calibrate(network: nn.Module, images: Tensor) -> nn.Module:
     """Give the network the statistics of these (preprocessed) images and put it into evaluation mode."""
+    with calibrating(network):
+        for batch in torch.split(images, calibration_batch(images)):
+            network(batch)
+    return network
+
+
+@contextmanager
+def calibrating(network: nn.Module) -> Iterator[None]:
+    """Inside, every batch that goes through the network counts for its statistics; afterwards it evaluates."""
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
         norm.reset_running_stats()
         norm.momentum = None  # None means: the plain average over all batches
     network.train()
-    for batch in torch.split(images, CALIBRATION_BATCH):
-        network(batch)
+    yield
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum
-    return network.eval()
+    network.eval()
+
+
+def calibration_batch(images: Tensor) -> int:
+    pixels = images.shape[-1] * images.shape[-2]
+    return max(FEWEST_CALIBRATED, min(CALIBRATION_BATCH, CALIBRATION_PIXELS // pixels))

@@ -10,12 +10,25 @@ from regnas.data import Images, Preprocessing, Split, batches_of
 from regnas.flips import Predictions
 
 PREDICTION_BATCH = 512
+# Large images come in smaller batches, so that the activations of one do not outgrow the memory.
+PREDICTION_PIXELS = 2**20
+FEWEST_PREDICTED = 16
+
+
+def prediction_batch(images: Images) -> int:
+    pixels = images.shape[-1] * images.shape[-2]
+    return max(FEWEST_PREDICTED, min(PREDICTION_BATCH, PREDICTION_PIXELS // pixels))
+
+
+def spread_images(split: Split, count: int) -> Tensor:
+    """A fixed set of images, spread evenly over the split so that no class or original is left out."""
+    chosen = torch.linspace(0, len(split) - 1, min(count, len(split))).round().long()
+    return split.images[chosen]
 
 
 def first_images(split: Split, preprocessing: Preprocessing, count: int, device: torch.device) -> Tensor:
-    """A fixed set of images, spread evenly over the split so that no class or original is left out."""
-    chosen = torch.linspace(0, len(split) - 1, min(count, len(split))).round().long()
-    return prepared(split.images[chosen], preprocessing, device)
+    """``spread_images``, as a network reads them."""
+    return prepared(spread_images(split, count), preprocessing, device)
 
 
 def prepared(images: Images, preprocessing: Preprocessing, device: torch.device) -> Tensor:
@@ -26,7 +39,7 @@ def prepared(images: Images, preprocessing: Preprocessing, device: torch.device)
 def logits_of(network: nn.Module, images: Tensor) -> Tensor:
     """[N, C, H, W] -> [N, classes]; the network is left in evaluation mode."""
     network.eval()
-    return torch.cat([network(batch) for batch in torch.split(images, PREDICTION_BATCH)])
+    return torch.cat([network(batch) for batch in torch.split(images, prediction_batch(images))])
 
 
 @torch.no_grad()
@@ -35,7 +48,7 @@ def logits_on(network: nn.Module, split: Split, preprocessing: Preprocessing, de
 
     Of streamed images the next batch is decoded while the network runs on this one.
     """
-    batches = batches_of(split.images, PREDICTION_BATCH)
+    batches = batches_of(split.images, prediction_batch(split.images))
     return torch.cat([logits_of(network, prepared(batch, preprocessing, device)).float().cpu() for batch in batches])
 
 

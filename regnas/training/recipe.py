@@ -37,7 +37,10 @@ class Augmentation:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Stochastic gradient descent with momentum; the learning rate follows a schedule over all steps."""
+    """Stochastic gradient descent with momentum; the learning rate follows a schedule over all steps.
+
+    With 0 epochs a network stays what it is; only a configuration that starts from trained weights allows it.
+    """
 
     epochs: int = 12
     batch_size: int = 64
@@ -50,8 +53,8 @@ class Recipe:
     augmentation: Augmentation = field(default_factory=Augmentation)
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch_size < 2:
-            raise ValueError("epochs must be at least 1 and batch_size at least 2")
+        if self.epochs < 0 or self.batch_size < 2:
+            raise ValueError("epochs must be at least 0 and batch_size at least 2")
         if self.learning_rate <= 0 or self.clip_norm <= 0:
             raise ValueError("learning_rate and clip_norm must be positive")
         if not 0 <= self.ema_decay < 1 or not 0 <= self.momentum < 1:

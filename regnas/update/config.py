@@ -46,6 +46,10 @@ class UpdateConfig:
             raise ValueError(f"seeds are {list(self.seeds)}: at least one, and none twice")
         if not self.references or len(set(self.references)) < len(self.references):
             raise ValueError(f"references are {list(self.references)}: at least one, and none twice")
+        for section in ("training", "fine_tuning"):
+            recipe = getattr(self, section)
+            if recipe is not None and recipe.epochs < 1:
+                raise ValueError(f"{section}: epochs must be at least 1")
         if self.calibration_images < 2:
             raise ValueError("calibration_images must be at least 2")
         for label in [*self.models, *self.methods]:

@@ -101,9 +101,9 @@ def test_a_bad_training_image_matters_only_where_it_is_needed(root: Path) -> Non
     name = streamed(root, transform="imagenet").load().train.ids[5]
     (root / name).write_bytes(b"x")
     splits = streamed(root, transform="imagenet").load()
-    with pytest.raises(DataError, match=f"cannot be read: {name}"):
+    with pytest.raises(DataError, match=f"cannot be read, .*: {name}"):
         splits.train.images[5]
-    with pytest.raises(DataError, match=f"cannot be read: {name}"):
+    with pytest.raises(DataError, match=f"cannot be read, .*: {name}"):
         streamed(root).load()  # has to be fitted to it
 
 

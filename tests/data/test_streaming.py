@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from multiprocessing.reduction import ForkingPickler
 
-from regnas.data import Preprocessing, Share, Splits, StreamedImages, batches_of
+from regnas.data import Preprocessing, Share, Splits, StreamedImages, batches_of, streaming
 from regnas.errors import DataError
 from tests.data.photographs import Decoded, make_photographs, photograph, streamed
 
@@ -75,19 +75,22 @@ def test_batches_are_those_of_a_tensor(report: StreamedImages, size: int) -> Non
         assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
 
 
-def test_the_next_batch_is_decoded_while_one_is_used_and_no_more(
-    splits: Splits, report: StreamedImages, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("lead", "batches_ahead"), [(1, 1), (3, 1), (4, 2)])
+def test_the_next_batches_are_decoded_while_one_is_used_and_no_more(
+    splits: Splits, report: StreamedImages, monkeypatch: pytest.MonkeyPatch, lead: int, batches_ahead: int
 ) -> None:
-    decoded = Decoded(monkeypatch)
-    batches = report.batches(4)
+    monkeypatch.setattr(streaming, "LEAD", lead)
+    decoded, names = Decoded(monkeypatch), splits.report.ids.tolist()
+    batches = report.batches(3)
     next(batches)
-    assert decoded.wait_for(8)  # without asking for the second batch
-    assert decoded.taken() == splits.report.ids[:8].tolist()
+    begun = 3 + 3 * batches_ahead
+    assert decoded.wait_for(begun)  # without asking for the second batch
+    assert decoded.taken() == names[:begun]
     next(batches)
-    assert decoded.wait_for(4)
-    assert decoded.taken() == splits.report.ids[8:12].tolist()
+    assert decoded.wait_for(3)
+    assert decoded.taken() == names[begun : begun + 3]
     batches.close()
-    assert set(decoded.taken()) <= set(splits.report.ids[12:].tolist())
+    assert decoded.taken() == []
 
 
 def test_selections_stay_files(splits: Splits, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +151,7 @@ def test_an_unreadable_image_is_named_when_it_is_met(root: Path) -> None:
     report = streamed(root).load().report
     batches = report.images.batches(4)
     assert [len(next(batches)) for _ in range(2)] == [4, 4]
-    with pytest.raises(DataError, match=r"photographs cannot be read: val/class1/3\.JPEG: .*truncated.*: repair") as met:
+    with pytest.raises(DataError, match=r"photographs cannot be read, .*: val/class1/3\.JPEG: .*truncated") as met:
         next(batches)
     assert met.value.exit_code == 3
     with pytest.raises(DataError, match=r"val/class1/3\.JPEG"):
@@ -170,7 +173,7 @@ def test_a_file_that_changes_later_is_refused(root: Path, report: StreamedImages
             os.utime(path, ns=(1, before))
         if fault == "folder":
             path.mkdir()
-    with pytest.raises(DataError, match=r"cannot be read: val/class0/2\.JPEG: ") as met:
+    with pytest.raises(DataError, match=r"cannot be read, .*: val/class0/2\.JPEG: ") as met:
         report[:]
     expected = {"gone": "No such file", "folder": "not a file"}.get(fault, "changed since the images were listed")
     assert expected in str(met.value)

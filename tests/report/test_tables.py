@@ -35,7 +35,7 @@ def test_numbers_are_percent_with_two_decimals_and_no_negative_zero() -> None:
     assert signed_percent(-0.0123) == "-1.23"
     assert percent_interval((0.025, 0.037)) == "[2.50, 3.70]"
     assert (p_value(0.0004), p_value(0.25)) == ("< 0.001", "0.250")
-    assert [training_cost(macs) for macs in (0, 5 * 10**9, 31 * 10**12)] == ["unknown", "5 G", "31 T"]
+    assert [training_cost(macs) for macs in (0, 5 * 10**9, 31 * 10**12)] == ["imported", "5 G", "31 T"]
 
 
 def test_terminal_shows_accuracies_pairs_and_mean_of_each_method() -> None:

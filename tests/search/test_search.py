@@ -9,7 +9,6 @@ import optuna
 import pytest
 import torch
 
-from regnas.data import Arrays
 from regnas.errors import ArtifactError, BudgetInfeasible, Interrupted
 from regnas.flips import negative_flip_rate
 from regnas.runtime import signals
@@ -20,6 +19,7 @@ from regnas.search import (
     FamilySearch,
     Measures,
     Study,
+    Tier,
     Trial,
     best,
     search,
@@ -27,39 +27,22 @@ from regnas.search import (
 )
 from regnas.space import Budget, contains
 from supernets.elastic_resnet import ElasticResNet
-from tests.tiny import write_arrays
 
 BUDGETS = {"small": Budget(76_000, 84_000), "medium": Budget(114_000, 126_000), "large": Budget(190_000, 210_000)}
 
 
-@pytest.fixture(scope="module")
-def splits(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "data.npz"
-    write_arrays(path)
-    return Arrays(str(path), search_fraction=0.3).load()
-
-
-@pytest.fixture(scope="module")
-def evaluator(splits):
-    torch.manual_seed(0)
-    plugin = ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width=4)
-    return Evaluator(plugin.supernet(splits.input_shape, 3), splits, 64, torch.device("cpu"))
-
-
-@pytest.fixture(scope="module")
-def space(splits):
-    return ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width=4).space(splits.input_shape, 3)
-
-
-@pytest.fixture(autouse=True)
-def no_signal_left():
-    yield
-    signals._received.clear()
-
-
-def family_search(folder, space, evaluator, candidates=7):
-    open_study = partial(_study, sqlite_storage(folder / "study.db"), space)
-    return FamilySearch(space, BUDGETS, Evolution(population=3), candidates, evaluator, open_study, (0,))
+def family_search(folder, space, evaluator, reward=REWARDS["R2"](), order="smallest_first", algorithm=None):
+    return FamilySearch(
+        space=space,
+        budgets=BUDGETS,
+        reward=reward,
+        order=order,
+        algorithm=algorithm or Evolution(population=3),
+        candidates=7,
+        evaluator=evaluator,
+        open_study=partial(_study, sqlite_storage(folder / "study.db"), space),
+        key=(0,),
+    )
 
 
 def _study(storage, space, name):
@@ -67,7 +50,7 @@ def _study(storage, space, name):
 
 
 def test_a_family_is_a_chain_of_containment_inside_its_budgets(tmp_path, space, evaluator):
-    members = family_search(tmp_path, space, evaluator).contained(REWARDS["R2"]())
+    members = family_search(tmp_path, space, evaluator).family()
     assert list(members) == ["small", "medium", "large"]
     for name, architecture in members.items():
         assert space.cost(architecture) in BUDGETS[name]
@@ -76,8 +59,8 @@ def test_a_family_is_a_chain_of_containment_inside_its_budgets(tmp_path, space, 
 
 
 def test_every_candidate_is_on_record_with_what_it_was_worth(tmp_path, space, evaluator):
-    runner = family_search(tmp_path, space, evaluator)
-    members = runner.contained(REWARDS["R2"](l1=1.0, l2=3.0))
+    runner = family_search(tmp_path, space, evaluator, reward=REWARDS["R2"](l1=1.0, l2=3.0))
+    members = runner.family()
     trials = runner.open_study("family/large").trials()
     assert len(trials) == 7  # as many as were asked for
     assert len({trial.architecture for trial in trials}) == 7
@@ -93,7 +76,7 @@ def test_every_candidate_is_on_record_with_what_it_was_worth(tmp_path, space, ev
 
 
 def test_optuna_reads_the_record_on_its_own(tmp_path, space, evaluator):
-    family_search(tmp_path, space, evaluator).contained(REWARDS["R2"]())
+    family_search(tmp_path, space, evaluator).family()
     storage = sqlite_storage(tmp_path / "study.db")
     names = {summary.study_name for summary in optuna.get_all_study_summaries(storage)}
     assert names == {"family/small", "family/medium", "family/large"}
@@ -106,7 +89,8 @@ def test_optuna_reads_the_record_on_its_own(tmp_path, space, evaluator):
 def test_a_search_interrupted_anywhere_goes_on_with_the_same_candidates(tmp_path, space, evaluator, stop_after):
     def run(name, study):
         key = (0, "test", "medium")
-        return search(space, BUDGETS["medium"], Evolution(population=3), REWARDS["R0"](), {}, evaluator, study, 8, key)
+        tier = Tier("medium", space, BUDGETS["medium"], REWARDS["R0"]())
+        return search(tier, Evolution(population=3), evaluator, study, 8, key)
 
     unbroken = run("unbroken", Study(sqlite_storage(tmp_path / "a.db"), "unbroken", space))
 
@@ -130,7 +114,7 @@ def test_a_search_interrupted_anywhere_goes_on_with_the_same_candidates(tmp_path
 
 def test_accuracy_alone_needs_no_containment_and_keeps_the_smallest(tmp_path, space, evaluator):
     runner = family_search(tmp_path, space, evaluator)
-    family = runner.contained(REWARDS["R2"]())
+    family = runner.family()
     other = runner.accuracy_only(family["small"])
     assert other["small"] == family["small"]
     for name in ("medium", "large"):
@@ -142,9 +126,8 @@ def test_a_budget_that_no_network_above_the_floor_meets_is_refused_with_the_rang
     study = Study(sqlite_storage(tmp_path / "study.db"), "x", space)
     floor = space.largest
     with pytest.raises(BudgetInfeasible, match="search for medium: no architecture takes 114 k to 126 k MACs"):
-        search(
-            space.above(floor), BUDGETS["medium"], Evolution(), REWARDS["R0"](), {}, evaluator, study, 5, (0, "medium")
-        )
+        tier = Tier("medium", space.above(floor), BUDGETS["medium"], REWARDS["R0"]())
+        search(tier, Evolution(), evaluator, study, 5, (0, "medium"))
     assert study.trials() == []
 
 
@@ -159,7 +142,7 @@ def test_equal_rewards_are_decided_by_cost_and_then_by_id(space):
     assert best(tied) == best(tied[::-1])
 
 
-def test_an_architecture_is_evaluated_once(splits, space):
+def test_an_architecture_is_evaluated_once(supernet, splits, space):
     class Counting:
         extracted = 0
 
@@ -170,12 +153,12 @@ def test_an_architecture_is_evaluated_once(splits, space):
             self.extracted += 1
             return self.supernet.extract(architecture)
 
-    plugin = ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width=4)
-    counting = Counting(plugin.supernet(splits.input_shape, 3))
-    evaluator = Evaluator(counting, splits, 64, torch.device("cpu"))
+    counting = Counting(supernet)
+    evaluator = Evaluator.in_process(counting, splits, 64, torch.device("cpu"))
     first = evaluator.predict(space.smallest)
+    before = counting.extracted
     assert evaluator.predict(space.smallest) is first
-    assert counting.extracted == 1
+    assert counting.extracted == before
 
 
 def test_a_record_that_regnas_did_not_write_is_refused(tmp_path, space):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from regnas.space import Architecture, Block
+from regnas.space import Architecture, Block, Cost
 from supernets.elastic_resnet import ElasticResNet
 
 
@@ -14,7 +14,7 @@ def test_cost_by_hand():
     # stem: 4 channels of 2x2 patches in, 4 out, 8x8 pixels; block 1: 4 -> 4 -> 8 at 8x8; block 2: 8 -> 8 -> 16 at 4x4
     macs = 9 * 4 * 4 * 64 + 9 * 4 * (4 + 8) * 64 + 9 * 8 * (8 + 16) * 16 + 16 * 10
     parameters = (9 * 16 + 8) + (9 * 4 * 12 + 2 * 12) + (9 * 8 * 24 + 2 * 24) + 17 * 10
-    assert space.cost(space.largest) == (macs, parameters)
+    assert space.cost(space.largest) == Cost(macs, parameters)
 
 
 @pytest.mark.parametrize("size", [(13, 9), (7, 7)])

@@ -29,7 +29,7 @@ def test_one_cycle_rises_for_three_tenths_and_falls_for_the_rest():
 @pytest.mark.parametrize(
     "settings",
     [
-        {"epochs": 0},
+        {"epochs": -1},
         {"batch_size": 1},
         {"learning_rate": 0.0},
         {"clip_norm": 0.0},

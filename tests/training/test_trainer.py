@@ -70,6 +70,14 @@ def test_training_learns(tmp_path):
     assert (predicted == data.targets).float().mean() > 0.9
 
 
+def test_without_epochs_a_network_stays_as_it_is_and_nothing_is_written(tmp_path):
+    model = network()
+    before = state(model)
+    trainer(epochs=0).train(model, SingleNetwork(), (0,), tmp_path, "no training")
+    assert same(state(model), before)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("stop", [0, 3, 5, 11])
 def test_interrupted_anywhere_and_resumed_the_bits_are_those_of_an_unbroken_training(tmp_path, stop):
     """Four steps an epoch, twelve in all; with momentum, moving average, shuffling and augmentation."""

@@ -107,6 +107,7 @@ def test_what_cannot_be_is_refused_with_its_reason(changes, message):
         ({"data": None}, "data is missing"),
         ({"models.old": {}}, "models.old.network is missing"),
         ({"fine_tuning": {"epochs": 0}}, "fine_tuning: epochs must be at least 1"),
+        ({"training": {"epochs": 0}}, "training: epochs must be at least 1"),
     ],
 )
 def test_a_wrong_key_or_value_is_named_with_its_place(changes, part):

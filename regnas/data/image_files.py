@@ -1,0 +1,49 @@
+"""Image files by name, one by one and as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class ListedImage:
+    """A file that is not read yet; size and time say whether it is still the one that was read before."""
+
+    name: str  # "train/cat/0001.jpg", below the folder of the data set
+    class_name: str
+    size: int
+    modified: int  # nanoseconds
+
+
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """Listed images as columns: a million of them take 50 MB, also on the way to another process."""
+
+    names: NDArray[np.bytes_]  # [N], UTF-8
+    sizes: NDArray[np.int64]  # [N]
+    times: NDArray[np.int64]  # [N], nanoseconds
+
+    @classmethod
+    def of(cls, listed: Sequence[ListedImage]) -> ImageFiles:
+        return cls(
+            names=np.array([image.name.encode() for image in listed], dtype=np.bytes_),
+            sizes=np.array([image.size for image in listed], dtype=np.int64),
+            times=np.array([image.modified for image in listed], dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def name(self, index: int) -> str:
+        return bytes(self.names[index]).decode()
+
+    def rows(self) -> list[list[str | int]]:
+        columns = zip(self.names.tolist(), self.sizes.tolist(), self.times.tolist(), strict=True)
+        return [[name.decode(), size, time] for name, size, time in columns]
+
+    def part(self, indices: NDArray[np.int64] | slice) -> ImageFiles:
+        return ImageFiles(self.names[indices], self.sizes[indices], self.times[indices])

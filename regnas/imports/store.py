@@ -1,0 +1,104 @@
+"""Imported supernets on disk: ``<name>.safetensors``, and ``<name>.json`` that says what it is, written last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from regnas.errors import ArtifactError, ConfigurationError
+from regnas.runtime.files import check_sha256, read_json, require_keys, write_json
+from regnas.runtime.tensors import load_tensors, save_tensors
+from regnas.supernet import InputShape, Published
+
+FORMAT = 1
+SUFFIX = ".safetensors"
+
+
+def default_store() -> Path:
+    return Path("~/.cache/regnas/supernets").expanduser()
+
+
+@dataclass(frozen=True)
+class ImportedSupernet:
+    """A converted checkpoint: where its weights are, where they come from, and the supernet they belong to."""
+
+    path: Path
+    sha256: str
+    origin: str  # the address or the file
+    origin_sha256: str
+    supernet: Mapping[str, Any]  # the table of a configuration
+    input_shape: InputShape
+    classes: int
+
+    @property
+    def name(self) -> str:
+        return self.path.name.removesuffix(SUFFIX)
+
+    def check(self) -> None:
+        """Refuse weights that are not what was written."""
+        try:
+            check_sha256(self.path, self.sha256)
+        except ArtifactError as error:
+            raise ArtifactError(f"{error}: delete it and import it again") from None
+
+    def tensors(self) -> dict[str, Tensor]:
+        return load_tensors(self.path, self.sha256)
+
+
+def weights_path(folder: Path, name: str) -> Path:
+    if name.startswith(".") or not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        raise ConfigurationError(f'the name "{name}" becomes a file name: use letters, digits, -, _ and dots')
+    return folder / f"{name}{SUFFIX}"
+
+
+def find(path: Path) -> ImportedSupernet | None:
+    """What was imported to this path, if it is whole."""
+    return read_record(path) if path.exists() and _record_of(path).exists() else None
+
+
+def read_record(path: Path) -> ImportedSupernet:
+    where = _record_of(path)
+    facts = read_json(where)
+    if not isinstance(facts, dict):
+        raise ArtifactError(f"{where} is damaged: it holds no table")
+    require_keys(facts, ("format", "sha256", "origin", "origin_sha256", "supernet", "input_shape", "classes"), where)
+    if facts["format"] != FORMAT:
+        raise ArtifactError(f"{where} has format {facts['format']}, this version of regnas reads {FORMAT}")
+    try:
+        channels, height, width = map(int, facts["input_shape"])
+        return ImportedSupernet(
+            path=path,
+            sha256=str(facts["sha256"]),
+            origin=str(facts["origin"]),
+            origin_sha256=str(facts["origin_sha256"]),
+            supernet=dict(facts["supernet"]),
+            input_shape=(channels, height, width),
+            classes=int(facts["classes"]),
+        )
+    except (TypeError, ValueError) as error:
+        raise ArtifactError(f"{where} is damaged ({error})") from None
+
+
+def keep(
+    path: Path, tensors: Mapping[str, Tensor], supernet: Published, origin: str, origin_sha256: str
+) -> ImportedSupernet:
+    sha256 = save_tensors(path, tensors)
+    facts = {
+        "format": FORMAT,
+        "sha256": sha256,
+        "origin": origin,
+        "origin_sha256": origin_sha256,
+        "supernet": dict(supernet.supernet),
+        "input_shape": list(supernet.input_shape),
+        "classes": supernet.classes,
+    }
+    write_json(_record_of(path), facts)
+    return read_record(path)
+
+
+def _record_of(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(SUFFIX) + ".json")

@@ -1,0 +1,43 @@
+"""Batch norm folded into the convolution before it: the same function in evaluation, with fewer passes over memory.
+
+    norm(conv(x)) = (γ / σ) * conv(x) + (β - γ μ / σ)
+
+so the convolution takes the factor into its weights and the rest into its bias.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+ROUNDING = 1e-3  # far above what single precision loses, far below what a wrong order does
+
+
+def fold_batch_norms(module: nn.Module) -> nn.Module:
+    """In place: every batch norm that its parent registers right after a convolution of as many channels.
+
+    Plain networks register them in the order in which they run.
+    """
+    for parent in list(module.modules()):
+        children = list(parent.named_children())
+        for (name, convolution), (norm_name, norm) in pairwise(children):
+            if (
+                isinstance(convolution, nn.Conv2d)
+                and isinstance(norm, _BatchNorm)
+                and convolution.out_channels == norm.num_features
+            ):
+                setattr(parent, name, fuse_conv_bn_eval(convolution, norm))
+                setattr(parent, norm_name, nn.Identity())
+    return module
+
+
+@torch.no_grad()
+def folding_is_exact(network: nn.Module, images: Tensor) -> bool:
+    """Whether the logits stay what they are, but for rounding; the network is folded afterwards."""
+    before = network(images)
+    after = fold_batch_norms(network)(images)
+    return bool((after - before).abs().max() <= ROUNDING * before.abs().max())

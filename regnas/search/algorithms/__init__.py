@@ -1,0 +1,31 @@
+"""Algorithms that say which architectures to evaluate next, a generation at a time."""
+
+from regnas.registry import Registry
+from regnas.search.algorithms.asking import Scored, SearchAlgorithm
+from regnas.search.algorithms.evolution import Evolution
+from regnas.search.algorithms.nsga2 import NonDominatedSorting
+from regnas.search.algorithms.predictor_guided import PredictorGuided
+from regnas.search.algorithms.random_search import RandomSearch
+from regnas.search.algorithms.tpe import TreeParzen
+
+ALGORITHMS: Registry[SearchAlgorithm] = Registry(
+    "algorithm",
+    {
+        "evolution": Evolution,
+        "random": RandomSearch,
+        "tpe": TreeParzen,
+        "nsga2": NonDominatedSorting,
+        "predictor_guided": PredictorGuided,
+    },
+)
+
+__all__ = [
+    "ALGORITHMS",
+    "Evolution",
+    "NonDominatedSorting",
+    "PredictorGuided",
+    "RandomSearch",
+    "Scored",
+    "SearchAlgorithm",
+    "TreeParzen",
+]

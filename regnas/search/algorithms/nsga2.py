@@ -1,0 +1,99 @@
+"""Optuna's NSGA-II inside a budget (Deb et al., IEEE Transactions on Evolutionary Computation, 2002)."""
+
+from __future__ import annotations
+import math
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import optuna
+from optuna.samplers import NSGAIISampler
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from regnas.runtime.randomness import chooser
+from regnas.search.algorithms.asking import Scored, unknown, unknown_near
+from regnas.search.genes import distributions
+from regnas.space import Architecture, Budget, EvenSampler, Gene, SearchSpace, gene_choices
+
+# Top-1, mean NFR, multiply-adds
+OBJECTIVES = (StudyDirection.MAXIMIZE, StudyDirection.MINIMIZE, StudyDirection.MINIMIZE)
+NARROWEST_SLICE = 0.02  # of the largest network: what a budget's window has to either side
+
+
+@dataclass(frozen=True)
+class NonDominatedSorting:
+    """Optuna's NSGA-II for Top-1, NFR and MACs at once: parents are what no other candidate beats in all three.
+
+    The first generation is spread evenly over the window of MACs, however wide it is, and the third objective keeps
+    the following ones spread, so that one run over a wide window gives the front of all sizes. Each child is brought
+    into the budget by as few changes as possible.
+    """
+
+    population: int = 20
+
+    def __post_init__(self) -> None:
+        if self.population < 2:
+            raise ValueError("population must be at least 2")
+
+    @property
+    def generation_size(self) -> int:
+        return self.population
+
+    def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
+        known = {trial.architecture for trial in told}
+        generation = len(told) // self.population
+        if generation == 0:
+            draws = EvenSampler(space, budget, self._slices(space, budget)).in_turn(random)
+            return unknown(lambda misses: next(draws), known, self.population)
+        genes, choices = distributions(space), gene_choices(space)
+        sampler = _ToldGenerations(self.population, generation, random.getrandbits(32))
+        study = optuna.create_study(directions=OBJECTIVES, sampler=sampler)
+        for trial in told:
+            params = _completed(trial.architecture, choices)
+            values = [trial.measures.top1, trial.measures.mean_nfr, -float(int(math.log(min(space.macs_range[1],budget.max_macs)/trial.macs)/math.log(1.04)))]
+            study.add_trial(optuna.create_trial(params=params, distributions=genes, values=values))
+        sampler.select_parents(study)
+        return unknown_near(lambda: study.ask(genes).params, space, budget, known, self.population, random)
+
+    def _slices(self, space: SearchSpace, budget: Budget) -> int:
+        low, high = space.macs_range
+        low, high = max(low, budget.min_macs), min(high, budget.max_macs)
+        return min(self.population, max(1, int((high - low) / (NARROWEST_SLICE * high))))
+
+
+class _ToldGenerations(NSGAIISampler):
+    """The sampler with the generations that were told, where it would else count what it saw itself."""
+
+    def __init__(self, population: int, generation: int, seed: int) -> None:
+        super().__init__(population_size=population, seed=seed)
+        self._next_generation = generation
+        self._parents: list[FrozenTrial] = []
+
+    def select_parents(self, study: optuna.Study) -> None:
+        """Generation by generation: the best of the parents before and their children."""
+        for generation in range(1, self._next_generation + 1):
+            # By number, since the order of equals would depend on how they were found.
+            self._parents = sorted(self.select_parent(study, generation), key=lambda trial: trial.number)
+
+    def get_trial_generation(self, study: optuna.Study, trial: FrozenTrial) -> int:
+        return self._next_generation
+
+    def get_population(self, study: optuna.Study, generation: int) -> list[FrozenTrial]:
+        trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        size = self.population_size or 1
+        return trials[generation * size : (generation + 1) * size]
+
+    def get_parent_population(self, study: optuna.Study, generation: int) -> list[FrozenTrial]:
+        return self._parents
+
+
+def _completed(architecture: Architecture, choices: dict[str, list[Gene]]) -> dict[str, Gene]:
+    """The genes with those of blocks that are not active drawn by chance, the same for the same architecture.
+
+    The sampler crosses only genes that all parents have, and draws the others anew for every child.
+    """
+    genes = architecture.genes()
+    random = chooser("inactive genes", architecture.id)
+    return {name: genes[name] if name in genes else random.choice(values) for name, values in choices.items()}

@@ -1,0 +1,53 @@
+"""Optuna's tree-structured Parzen estimator inside a budget (Bergstra et al., NeurIPS 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import optuna
+
+from regnas.search.algorithms.asking import Scored, unknown_near
+from regnas.search.algorithms.random_search import RandomSearch
+from regnas.search.genes import distributions
+from regnas.space import Architecture, Budget, SearchSpace
+
+
+@dataclass(frozen=True)
+class TreeParzen:
+    """Optuna's TPE: genes are drawn where good candidates are dense and bad ones are not.
+
+    Each suggestion is brought into the budget by as few changes as possible. The first ``startup`` candidates are
+    drawn at random.
+    """
+
+    generation: int = 20
+    startup: int = 20
+
+    def __post_init__(self) -> None:
+        for name in ("generation", "startup"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1")
+
+    @property
+    def generation_size(self) -> int:
+        return self.generation
+
+    def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
+        by_chance = min(max(self.startup - len(told), 0), self.generation)
+        drawn = RandomSearch(by_chance).ask(space, budget, told, random) if by_chance else []
+        if len(drawn) == self.generation:
+            return drawn
+        genes = distributions(space)
+        # Optuna's own settings: jointly the genes that all candidates have, one by one those of blocks that may be
+        # inactive; what this generation was suggested already counts as bad, so that suggestions differ.
+        sampler = optuna.samplers.TPESampler(n_startup_trials=1, seed=random.getrandbits(32))
+        study = optuna.create_study(direction="maximize", sampler=sampler)
+        for trial in told:
+            params = trial.architecture.genes()
+            own = {gene: genes[gene] for gene in params}
+            study.add_trial(optuna.create_trial(params=params, distributions=own, value=trial.reward))
+        known = {trial.architecture for trial in told} | set(drawn)
+        count = self.generation - len(drawn)
+        return drawn + unknown_near(lambda: study.ask(genes).params, space, budget, known, count, random)

@@ -1,0 +1,123 @@
+"""What candidates predict on the search split, in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from regnas.data import Preprocessing
+from regnas.networks import fold_batch_norms, folding_is_exact
+from regnas.runtime.signals import stop_if_asked
+from regnas.search.prefixes import Clock, calibrate_trees, parts_trees, run_trees
+from regnas.space import Architecture
+from regnas.supernet import InputShape, Supernet, SupernetPlugin
+from regnas.training import calibrate, calibration_batch, prediction_batch, prepared
+
+Predicted = NDArray[np.int64]  # [samples], the class of the highest logit
+
+FOLDING_IMAGES = 16
+
+@dataclass(frozen=True, eq=False)
+class SupernetWeights:
+    """A supernet as values: what it takes to build it again in another process."""
+
+    plugin: SupernetPlugin
+    input_shape: InputShape
+    classes: int
+    tensors: dict[str, Tensor]
+
+    @classmethod
+    def of(cls, supernet: nn.Module, plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> SupernetWeights:
+        tensors = {name: tensor.detach().cpu() for name, tensor in supernet.state_dict().items()}
+        return cls(plugin, input_shape, classes, tensors)
+
+    def build(self) -> nn.Module:
+        supernet = self.plugin.supernet(self.input_shape, self.classes)
+        supernet.load_state_dict(self.tensors, assign=True)
+        return supernet.eval()
+
+
+class CandidateRunner:
+    """Extracts candidates from a supernet, gives them their own batch-norm statistics and runs them.
+
+    Images, [N, C, H, W], stay the bytes they are and are normalised batch by batch: of all the memory that a search
+    takes, the search split is most.
+    """
+
+    def __init__(
+        self,
+        supernet: Supernet,
+        calibration: Tensor,
+        images: Tensor,
+        preprocessing: Preprocessing,
+        device: torch.device,
+    ) -> None:
+        self._supernet = supernet
+        self._calibration = calibration
+        self._images = images
+        self._preprocessing = preprocessing
+        self._device = device
+        self._folds: bool | None = None
+
+    def network(self, architecture: Architecture) -> nn.Module:
+        """The sub-network on its own with its own batch-norm statistics, in evaluation mode."""
+        return calibrate(self._extract(architecture), prepared(self._calibration, self._preprocessing, self._device))
+
+    def run(self, architectures: Sequence[Architecture]) -> tuple[list[Predicted], float]:
+        """What each predicts, and the seconds of all that were spent inside forward passes."""
+        clock = Clock()
+        trees = parts_trees(architectures, self._extract)
+        size = calibration_batch(self._calibration)
+        calibrate_trees(trees, lambda: self._batches(self._calibration, size), clock)
+        if self._may_fold(architectures[0]):
+            for tree in trees:
+                for node in tree.nodes():
+                    fold_batch_norms(node.part)
+        predicted = [np.empty(len(self._images), np.int64) for _ in architectures]
+        size = prediction_batch(self._images)
+        for number, batch in enumerate(self._batches(self._images, size)):
+            span = slice(number * size, number * size + len(batch))
+
+            def take(index: int, logits: Tensor, span: slice = span) -> None:
+                predicted[index][span] = logits.argmax(1).cpu().numpy()
+
+            run_trees(trees, batch, clock, take)
+        return predicted, clock.seconds
+
+    def _may_fold(self, architecture: Architecture) -> bool:
+        """Folding is for networks that register their norms in the order in which they run: looked at once."""
+        if self._folds is None:
+            network = self.network(architecture)
+            images = prepared(self._calibration[:FOLDING_IMAGES], self._preprocessing, self._device)
+            self._folds = folding_is_exact(network, images)
+        return self._folds
+
+    def _extract(self, architecture: Architecture) -> nn.Module:
+        return self._supernet.extract(architecture).to(memory_format=torch.channels_last)
+
+    def _batches(self, images: Tensor, size: int) -> Iterator[Tensor]:
+        for batch in torch.split(images, size):
+            yield prepared(batch, self._preprocessing, self._device)
+            stop_if_asked()
+
+
+@dataclass(frozen=True, eq=False)
+class RunnerSource:
+    """All that it takes to have a runner in another process."""
+
+    weights: SupernetWeights
+    calibration: Tensor
+    images: Tensor
+    preprocessing: Preprocessing
+    device: str
+    threads: int
+
+    def build(self) -> CandidateRunner:
+        device = torch.device(self.device)
+        supernet = self.weights.build().to(device)
+        return CandidateRunner(supernet, self.calibration, self.images, self.preprocessing, device)  # type: ignore[arg-type]

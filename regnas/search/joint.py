@@ -1,0 +1,123 @@
+"""The search for all members of a family at once.
+
+A candidate is a chain: one network for every budget, each containing the one before. Its worth is one reward over the
+whole chain: the mean accuracy of the members, and the flips of all pairs with the worst pair counted once more, so
+that a family is not bought with one bad pair. Chains evolve as single networks do: a child changes one member of its
+parent, between the neighbours that this member has, so that containment holds by construction and a child costs one
+evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from random import Random
+
+from regnas.errors import BudgetInfeasible
+from regnas.flips import Predictions, negative_flip_rate
+from regnas.runtime.progress import Bar
+from regnas.runtime.randomness import Key, chooser
+from regnas.runtime.signals import stop_if_asked
+from regnas.search.algorithms import Evolution
+from regnas.search.evaluator import Evaluator
+from regnas.search.prefixes import in_prefix_order
+from regnas.search.rewards import Measures, Reward
+from regnas.search.searching import best
+from regnas.search.study import Study, Trial
+from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
+
+Chain = tuple[Architecture, ...]  # from the smallest to the largest
+WORST = "worst pair"
+MOST_TRIES = 100
+
+
+def chain_measures(members: Mapping[str, Predictions]) -> Measures:
+    """Mean Top-1 of the members; the NFR of every pair, and that of the worst once more."""
+    pairs = combinations(members.items(), 2)
+    flips = {f"{small} to {large}": negative_flip_rate(old, new) for (small, old), (large, new) in pairs}
+    accuracy = sum(predictions.accuracy for predictions in members.values()) / len(members)
+    return Measures(accuracy, flips | {WORST: max(flips.values(), default=0.0)})
+
+
+def search_chains(
+    space: SearchSpace,
+    budgets: Mapping[str, Budget],
+    reward: Reward,
+    evaluator: Evaluator,
+    study: Study,
+    candidates: int,
+    key: tuple[Key, ...],
+    evolution: Evolution,
+) -> Chain:
+    """The best of as many chains as take ``candidates`` evaluations for each member; what is on record counts."""
+    first = evolution.generation_size
+    # A chain of the first generation costs an evaluation for every member, a later one for the member that changed.
+    total = max(first, candidates * len(budgets) - first * (len(budgets) - 1))
+    trials = study.trials()
+    with Bar(f"search {key[-2]} {key[-1]}", total, len(trials)) as bar, study.recording() as record:
+        while len(trials) < total:
+            begun = len(trials) - len(trials) % first
+            generation = _generation(space, list(budgets.values()), trials[:begun], evolution, chooser(*key, begun))
+            remaining = generation[: total - begun][len(trials) - begun :]
+            if not remaining:
+                break
+            members = in_prefix_order(list(dict.fromkeys(member for chain in remaining for member in chain)))
+            predicted = dict(zip(members, evaluator.predict_each(members), strict=True))
+            for chain in remaining:
+                measures = chain_measures({name: predicted[own] for name, own in zip(budgets, chain, strict=True)})
+                trial = Trial(chain[-1], space.cost(chain[-1]).macs, measures, reward(measures), chain)
+                record(trial)
+                trials.append(trial)
+                bar.advance(f"best {best(trials).reward:.4f}")
+            stop_if_asked()
+    return best(trials).chain
+
+
+def _generation(
+    space: SearchSpace, budgets: Sequence[Budget], told: Sequence[Trial], evolution: Evolution, random: Random
+) -> list[Chain]:
+    ranked = sorted(told, key=lambda trial: (-trial.reward, [member.id for member in trial.chain]))
+    parents = [trial.chain for trial in ranked[: evolution.parent_count]]
+    known = {trial.chain for trial in told}
+    found: dict[Chain, None] = {}
+    misses = 0
+    while len(found) < evolution.generation_size and misses < MOST_TRIES:
+        # The neighbourhood of the best may be exhausted: from half of the patience on, look anywhere.
+        near = parents and misses < MOST_TRIES // 2
+        chain = _child(space, budgets, parents, evolution, random) if near else _drawn(space, budgets, random)
+        if chain in known or chain in found:
+            misses += 1
+        else:
+            found[chain] = None
+            misses = 0
+    return list(found)
+
+
+def _drawn(space: SearchSpace, budgets: Sequence[Budget], random: Random) -> Chain:
+    """Each member above the one before; where none is left above, from the start again."""
+    for _ in range(MOST_TRIES):
+        chain: list[Architecture] = []
+        try:
+            for budget in budgets:
+                above = space.above(chain[-1]) if chain else space
+                chain.append(BudgetSampler(above, budget).sample(random))
+            return tuple(chain)
+        except BudgetInfeasible as error:
+            reason = error
+    raise reason
+
+
+def _child(
+    space: SearchSpace, budgets: Sequence[Budget], parents: Sequence[Chain], evolution: Evolution, random: Random
+) -> Chain:
+    parent = random.choice(parents)
+    place = random.randrange(len(parent))
+    if place > 0:
+        space = space.above(parent[place - 1])
+    if place + 1 < len(parent):
+        space = space.below(parent[place + 1])
+    if random.random() < evolution.mutated:
+        child = evolution.mutant(space, budgets[place], parent[place], random)
+    else:
+        child = evolution.mixed(space, budgets[place], parent[place], random.choice(parents)[place], random)
+    return (*parent[:place], child, *parent[place + 1 :])

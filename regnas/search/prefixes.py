@@ -1,0 +1,119 @@
+"""Candidates that begin alike are run together: the parts they share are extracted, calibrated and run once.
+
+A network is a row of parts (before the blocks, one for each block, after them), and what a part computes depends only
+on the blocks up to it. So the candidates of a generation form a tree, and a batch of images goes through every branch
+of it once. Batch-norm statistics of a part depend on what comes before it alone, so they are shared too, and a
+candidate gets the same bits as if it were run on its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from regnas.space import Architecture
+from regnas.training.calibration import calibrating
+
+
+@dataclass
+class PartsTree:
+    """``part`` after what is above it; at the end of a candidate ``index`` says which one it is."""
+
+    part: nn.Module
+    branches: dict[Hashable, PartsTree] = field(default_factory=dict)
+    index: int | None = None
+
+    def nodes(self) -> Iterator[PartsTree]:
+        yield self
+        for branch in self.branches.values():
+            yield from branch.nodes()
+
+
+@dataclass
+class Clock:
+    """Seconds spent inside forward passes."""
+
+    seconds: float = 0.0
+
+
+def in_prefix_order(architectures: Sequence[Architecture]) -> list[Architecture]:
+    """Those that begin alike side by side; the same order whatever the order given."""
+    return sorted(architectures, key=lambda architecture: (_sortable(architecture), architecture.id))
+
+
+def parts_trees(
+    architectures: Sequence[Architecture], extract: Callable[[Architecture], nn.Module]
+) -> list[PartsTree]:
+    """The candidates as trees, as many as there are ways to begin."""
+    roots: dict[Hashable, PartsTree] = {}
+    for index, architecture in enumerate(architectures):
+        parts = _parts(extract(architecture))
+        places = _places(architecture, len(parts))
+        level = roots
+        for place, part in zip(places, parts, strict=True):
+            node = level.setdefault(place, PartsTree(part))
+            level = node.branches
+        node.index = index
+    return list(roots.values())
+
+
+@torch.no_grad()
+def calibrate_trees(trees: Sequence[PartsTree], batches: Callable[[], Iterator[Tensor]], clock: Clock) -> None:
+    """Give every part the batch-norm statistics of these images, and leave all in evaluation mode."""
+    whole = nn.ModuleList(node.part for tree in trees for node in tree.nodes())
+    with calibrating(whole):
+        for images in batches():
+            for tree in trees:
+                _run(tree, images, clock, lambda index, logits: None, to_the_end=False)
+
+
+@torch.no_grad()
+def run_trees(
+    trees: Sequence[PartsTree], images: Tensor, clock: Clock, take: Callable[[int, Tensor], None]
+) -> None:
+    """Run a batch through every candidate; ``take`` gets the candidate's index and its logits."""
+    for tree in trees:
+        _run(tree, images, clock, take, to_the_end=True)
+
+
+def _run(
+    tree: PartsTree, x: Tensor, clock: Clock, take: Callable[[int, Tensor], None], to_the_end: bool
+) -> None:
+    # Calibration ends with the last statistics: a classifier has none.
+    if not to_the_end and not tree.branches and not _has_statistics(tree.part):
+        return
+    begun = time.perf_counter()
+    y = tree.part(x)
+    clock.seconds += time.perf_counter() - begun
+    del x
+    if tree.index is not None:
+        take(tree.index, y)
+    for branch in tree.branches.values():
+        _run(branch, y, clock, take, to_the_end)
+
+
+def _has_statistics(part: nn.Module) -> bool:
+    return any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in part.modules())
+
+
+def _parts(network: nn.Module) -> list[nn.Module]:
+    """A network that does not come in parts is one part: nothing is shared, and nothing else changes."""
+    split = getattr(network, "parts", None)
+    return list(split()) if split is not None else [network]
+
+
+def _places(architecture: Architecture, parts: int) -> list[Hashable]:
+    """What each part is, given those before it."""
+    blocks = list(architecture.blocks())
+    if parts != len(blocks) + 2:
+        return [architecture, *range(1, parts)]
+    return [architecture.resolution, *blocks, "end"]
+
+
+def _sortable(architecture: Architecture) -> tuple[int, list[tuple[int, int, tuple[tuple[str, float], ...]]]]:
+    blocks = [(stage, position, block.genes) for stage, position, block in architecture.blocks()]
+    return architecture.resolution or 0, blocks

@@ -1,0 +1,159 @@
+"""The graph of a space with its costs in bins: what dynamic programs over the architectures of a budget share.
+
+There is an axis for multiply-adds and one each for parameters and latency where the budget limits them. A bin is the
+greatest common divisor of all costs where that leaves few enough bins, and sums are then exact; otherwise every cost
+is rounded down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from operator import add, le, sub
+from typing import NamedTuple
+
+from regnas.errors import BudgetInfeasible
+from regnas.space.budget import UNLIMITED, Budget, Cost, format_macs
+from regnas.space.graph import Node, reachable
+from regnas.space.space import SearchSpace
+
+AXIS_SHARES = {1: (1.0,), 2: (0.6, 0.4), 3: (0.5, 0.25, 0.25)}  # of the digits of the most bins, multiply-adds first
+
+Bins = tuple[int, ...]  # one number for each axis
+Slices = tuple[slice, ...]
+
+
+class Root(NamedTuple):
+    resolution: int | None
+    stem: Cost
+    node: Node
+
+
+class Span(NamedTuple):
+    """What the cheapest and the dearest way to go on from a place take, on each axis."""
+
+    least: Bins
+    most: Bins
+
+    @property
+    def shape(self) -> Bins:
+        return tuple(most - least + 1 for least, most in zip(self.least, self.most, strict=True))
+
+    def overlap(self, other: Span) -> tuple[Slices, Slices]:
+        """Where the bins that both have stand in a table of this span and in one of the other."""
+        lows = tuple(map(max, self.least, other.least))
+        ends = tuple(high + 1 for high in map(min, self.most, other.most))
+        here = map(slice, map(sub, lows, self.least), map(sub, ends, self.least))
+        there = map(slice, map(sub, lows, other.least), map(sub, ends, other.least))
+        return tuple(here), tuple(there)
+
+    def window(self, low: int, high: Bins) -> Slices | None:
+        """Of a table of this span, the part between ``low`` on the first axis and ``high`` on all; None when empty."""
+        ends = [last - start + 1 for last, start in zip(high, self.least, strict=True)]
+        if min(ends) <= 0:
+            return None
+        return (slice(max(low - self.least[0], 0), ends[0]), *(slice(end) for end in ends[1:]))
+
+
+class Way(NamedTuple):
+    edge: int  # its number among the edges of a place
+    after: Node
+    span: Span  # of the edge and all that can follow it
+
+
+class BinnedGraph:
+    """Every place of ``space`` that can be reached, in the order of the forward pass, up to ``ceiling``.
+
+    By a node's index: what each edge takes (``taken``), what all that can follow inside the ceiling spans (``spans``,
+    None where nothing can), and the edges that can still lead there (``ways``).
+    """
+
+    def __init__(self, space: SearchSpace, ceiling: Budget, most_bins: int) -> None:
+        starts = [space.rules.start(resolution) for resolution in space.resolutions]
+        self.nodes = reachable(space, [state for state, _ in starts])
+        places = dict(zip(dict.fromkeys(state for state, _ in starts), self.nodes, strict=False))
+        self.roots = [
+            Root(resolution, stem, places[state])
+            for resolution, (state, stem) in zip(space.resolutions, starts, strict=True)
+        ]
+        self._axes = _axes(space, ceiling)
+        smallest_stem = min((stem for _, stem in starts), key=lambda cost: cost.macs)
+        most = [max(limit - axis(smallest_stem), 0) for axis, limit in self._axes]  # left for the blocks and the head
+        shares = AXIS_SHARES[len(self._axes)]
+        coarse = [left / most_bins**share for left, share in zip(most, shares, strict=True)]
+        costs = [edge.cost for node in self.nodes for edge in node.edges]
+        costs += [node.finish for node in self.nodes if node.finish]
+        exact = [_common_unit([axis(cost) for cost in costs]) for axis, _ in self._axes]
+        self._units = [
+            max(own, math.ceil(rough)) if own else max(rough, 1e-9) for own, rough in zip(exact, coarse, strict=True)
+        ]
+        self.exact = self._units == exact
+        self._last = tuple(int(left // unit) for left, unit in zip(most, self._units, strict=True))
+        self.taken = [[self.bins(edge.cost) for edge in node.edges] for node in self.nodes]
+        self.spans: list[Span | None] = [None] * len(self.nodes)
+        self.ways: list[list[Way]] = [[] for _ in self.nodes]
+        self._find_ways()
+
+    def bins(self, cost: Cost) -> Bins:
+        return tuple(int(axis(cost) // unit) for (axis, _), unit in zip(self._axes, self._units, strict=True))
+
+    def window(self, budget: Budget, spent: Cost, rounded: int) -> tuple[int, Bins]:
+        """The bins that the rest may take after ``spent``: the first of multiply-adds, and the last of each axis.
+
+        ``rounded`` is how many costs the rest is at most a sum of: each may have lost a part of a bin.
+        """
+        low = -int((spent.macs - budget.min_macs) // self._units[0]) - (0 if self.exact else rounded)
+        limits = (budget.max_macs, *(limit for _, limit in self._axes[1:]))
+        high = [
+            int((limit - axis(spent)) // unit)
+            for (axis, _), limit, unit in zip(self._axes, limits, self._units, strict=True)
+        ]
+        return low, tuple(high)
+
+    def _find_ways(self) -> None:
+        for node in reversed(self.nodes):
+            ways = self.ways[node.index]
+            for number, (edge, taken) in enumerate(zip(node.edges, self.taken[node.index], strict=True)):
+                rest = self.spans[edge.after.index]
+                if rest is not None and self._inside(_plus(rest.least, taken)):
+                    ways.append(Way(number, edge.after, Span(_plus(rest.least, taken), _plus(rest.most, taken))))
+            wholes = [way.span for way in ways]
+            if node.finish is not None and self._inside(head := self.bins(node.finish)):
+                wholes.append(Span(head, head))
+            if wholes:
+                least = [min(axis) for axis in zip(*(whole.least for whole in wholes), strict=True)]
+                most = [max(axis) for axis in zip(*(whole.most for whole in wholes), strict=True)]
+                self.spans[node.index] = Span(tuple(least), tuple(map(min, most, self._last)))
+
+    def _inside(self, bins: Bins) -> bool:
+        return all(map(le, bins, self._last))
+
+
+def infeasible(space: SearchSpace, budget: Budget, name: str) -> BudgetInfeasible:
+    low, high = space.macs_range
+    return BudgetInfeasible(
+        f"{name}: no architecture takes {budget}; the attainable range is {format_macs(low)} to {format_macs(high)} "
+        "MACs: move the budget into it or widen its window"
+    )
+
+
+def _axes(space: SearchSpace, ceiling: Budget) -> list[tuple[Callable[[Cost], float], float]]:
+    """What the budget limits, and where."""
+    limit = ceiling.max_macs if ceiling.max_macs < UNLIMITED else space.macs_range[1]
+    axes: list[tuple[Callable[[Cost], float], float]] = [(lambda cost: cost.macs, limit)]
+    if ceiling.max_parameters is not None:
+        axes.append((lambda cost: cost.parameters, ceiling.max_parameters))
+    if ceiling.max_latency is not None:
+        axes.append((lambda cost: cost.latency, ceiling.max_latency))
+    return axes
+
+
+def _common_unit(values: list[float]) -> int:
+    """The greatest common divisor, or 0 where there is none since the values are measured and not counted."""
+    if not all(isinstance(value, int) for value in values):
+        return 0
+    return math.gcd(*(int(value) for value in values)) or 1
+
+
+def _plus(bins: Bins, taken: Bins) -> Bins:
+    return tuple(map(add, bins, taken))

@@ -1,0 +1,30 @@
+"""The genes of a space by the flat names that ``Architecture.genes`` gives them."""
+
+from __future__ import annotations
+
+from regnas.space.architecture import Block, Gene
+from regnas.space.space import SearchSpace
+
+RESOLUTION = "resolution"
+
+
+def depth_gene(stage: int) -> str:
+    return f"stage{stage + 1}.depth"
+
+
+def block_genes(stage: int, position: int, block: Block) -> list[tuple[str, Gene]]:
+    return [(f"stage{stage + 1}.block{position + 1}.{name}", value) for name, value in block.genes]
+
+
+def gene_choices(space: SearchSpace) -> dict[str, list[Gene]]:
+    """All values of every gene that an architecture of the space can have, in ascending order."""
+    found: dict[str, set[Gene]] = {}
+    if sizes := {size for size in space.resolutions if size is not None}:
+        found[RESOLUTION] = set(sizes)
+    for stage_index, stage in enumerate(space.stages):
+        found[depth_gene(stage_index)] = set(range(stage.min_depth, stage.max_depth + 1))
+        for position, options in enumerate(stage.options):
+            for block in options:
+                for name, value in block_genes(stage_index, position, block):
+                    found.setdefault(name, set()).add(value)
+    return {name: sorted(values) for name, values in found.items()}

@@ -1,0 +1,211 @@
+"""Latency as a cost: a table of what every part of every network takes, and rules that read it.
+
+The latency of a network is taken to be the sum over its parts (what comes before the blocks, every block, what comes
+after them), as in the tables of ProxylessNAS (Cai et al., ICLR 2019) and Once-for-All (Cai et al., ICLR 2020):
+
+    latency(a) = scale * sum over the parts p of a of entries[p]
+
+``scale`` is one number for the whole table: whole networks are timed as well, and it is the median of their times over
+their sums, so that predictions are milliseconds of whole networks and not of parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from regnas.errors import ArtifactError
+from regnas.runtime.files import read_json, require_keys, write_json
+from regnas.space.architecture import Architecture, Block
+from regnas.space.budget import Cost
+from regnas.space.graph import reachable
+from regnas.space.space import Rules, SearchSpace, State
+
+FORMAT = 1
+_KEYS = ("format", "conditions", "additivity", "entries")
+BUSY = 1.25  # whole networks that take so much longer than their parts were interrupted by other work
+MEASURE_AGAIN = "measure again with `regnas latency-table CONFIG`"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What was timed, and on which machine; the milliseconds are those of one pass of ``batch_size`` images."""
+
+    space: str
+    input_shape: tuple[int, int, int]
+    classes: int
+    batch_size: int
+    machine: Mapping[str, Any]  # device, threads, versions and the like
+
+    def __str__(self) -> str:
+        threads = self.machine.get("threads")
+        return f"batch of {self.batch_size}, {self.machine.get('device')}, {threads} thread{'s' * (threads != 1)}"
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Conditions:
+        channels, height, width = value["input_shape"]
+        shape = (int(channels), int(height), int(width))
+        machine = dict(value["machine"])
+        return cls(str(value["space"]), shape, int(value["classes"]), int(value["batch_size"]), machine)
+
+
+@dataclass(frozen=True)
+class Additivity:
+    """How well sums of parts foretold the times of ``networks`` whole networks, once multiplied by ``scale``."""
+
+    networks: int
+    scale: float
+    median_error: float  # of |foretold / timed - 1|
+    rank_correlation: float | None  # Spearman's; None where all networks are alike
+
+    def __str__(self) -> str:
+        order = "" if self.rank_correlation is None else f", rank correlation {self.rank_correlation:.3f}"
+        busy = " (the machine was busy: better measure again when it is not)" if self.scale > BUSY else ""
+        return (
+            f"sums of parts, multiplied by {self.scale:.3f}, against {self.networks} whole networks: "
+            f"median error {100 * self.median_error:.1f} %{order}{busy}"
+        )
+
+
+@dataclass(frozen=True)
+class LatencyTable:
+    """Milliseconds by part, under the keys of ``part_keys``, before scaling."""
+
+    conditions: Conditions
+    entries: Mapping[str, float]
+    additivity: Additivity
+
+    def to_json(self) -> dict[str, Any]:
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, value: Any, source: Path) -> LatencyTable:
+        if not isinstance(value, dict):
+            raise ArtifactError(f"{source} is no latency table: it holds no JSON object")
+        require_keys(value, _KEYS, source)
+        if value["format"] != FORMAT:
+            raise ArtifactError(f"{source} has format {value['format']}, this version of regnas reads {FORMAT}")
+        try:
+            conditions = Conditions.from_json(value["conditions"])
+            additivity = Additivity(**value["additivity"])
+            entries = {str(key): float(latency) for key, latency in value["entries"].items()}
+            problem = next((key for key, latency in entries.items() if not 0 <= latency < math.inf), None)
+            scaled = 0 < additivity.scale < math.inf
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ArtifactError(f"{source} is no latency table ({error!r}): {MEASURE_AGAIN}") from None
+        if problem is not None:
+            raise ArtifactError(f"{source}: the part {problem} takes {entries[problem]} ms: {MEASURE_AGAIN}")
+        if not scaled:
+            raise ArtifactError(f"{source}: the scale is {additivity.scale}, it must be positive: {MEASURE_AGAIN}")
+        return cls(conditions, entries, additivity)
+
+    @classmethod
+    def load(cls, path: Path) -> LatencyTable:
+        return cls.from_json(read_json(path), path)
+
+    def save(self, path: Path) -> None:
+        write_json(path, self.to_json())
+
+    def require(self, space: SearchSpace, input_shape: tuple[int, int, int], classes: int, source: Path) -> None:
+        """Refuse a table that was measured for something else, saying for what."""
+        measured = self.conditions
+        for what, recorded, wanted in (
+            ("the space {}", measured.space, space.name),
+            ("images of {}", measured.input_shape, input_shape),
+            ("{} classes", measured.classes, classes),
+        ):
+            if recorded != wanted:
+                raise ArtifactError(
+                    f"{source} was measured for {what.format(recorded)}, not {wanted}: {MEASURE_AGAIN}"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class TimedRules:
+    """The same rules, whose costs have the latency of the table."""
+
+    rules: Rules
+    table: LatencyTable
+    _known: dict[Hashable, Any] = field(default_factory=dict, repr=False)  # a search asks for the same steps for ever
+
+    def start(self, resolution: int | None) -> tuple[State, Cost]:
+        state, cost = self.rules.start(resolution)
+        return state, self._timed(_start_key(resolution, cost), cost)
+
+    def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
+        place = (state, stage, position, block)
+        if place not in self._known:
+            after = self.rules.step(*place)
+            self._known[place] = after and (after[0], self._timed(_block_key(*place, after[1]), after[1]))
+        found: tuple[State, Cost] | None = self._known[place]
+        return found
+
+    def finish(self, state: State) -> Cost:
+        cost = self.rules.finish(state)
+        return self._timed(_finish_key(state, cost), cost)
+
+    def _timed(self, key: str, cost: Cost) -> Cost:
+        latency = self.table.entries.get(key)
+        if latency is None:
+            raise ArtifactError(
+                f"the latency table of {self.table.conditions.space} lacks the part {key}, as it was measured for "
+                f"another configuration of the supernet: {MEASURE_AGAIN}"
+            )
+        return cost._replace(latency=self.table.additivity.scale * latency)
+
+
+def with_latencies(space: SearchSpace, table: LatencyTable) -> SearchSpace:
+    """The same space, whose costs have the latency of the table."""
+    return replace(space, rules=TimedRules(space.rules, table))
+
+
+def part_keys(space: SearchSpace, architecture: Architecture) -> list[str]:
+    """The keys of a network's parts, in the order of the forward pass.
+
+    A key is the ``repr`` of all that the rules know of a part: what it is, the state before it, its multiply-adds and
+    parameters. Costs are part of it since two configurations of a supernet may have the same states and other
+    tensors (a stem that takes more pixels together leaves less for the same blocks to do). So a state has to show
+    itself in the same way in every process, as numbers, texts and tuples of them do.
+    """
+    state, cost = space.rules.start(architecture.resolution)
+    keys = [_start_key(architecture.resolution, cost)]
+    for stage, position, block in architecture.blocks():
+        after = space.rules.step(state, stage, position, block)
+        if after is None:
+            raise ArtifactError(f"block {position + 1} of stage {stage + 1} ({block}) may not stand there")
+        keys.append(_block_key(state, stage, position, block, after[1]))
+        state = after[0]
+    return [*keys, _finish_key(state, space.rules.finish(state))]
+
+
+def latency_range(space: SearchSpace) -> tuple[float, float]:
+    """Milliseconds of the quickest and of the slowest architecture of a timed space."""
+    rest: dict[int, tuple[float, float]] = {}  # by the index of a place, from there on
+    starts = [space.rules.start(resolution) for resolution in space.resolutions]
+    places = reachable(space, [state for state, _ in starts])
+    for place in reversed(places):
+        ways = [] if place.finish is None else [(place.finish.latency, place.finish.latency)]
+        for edge in place.edges:
+            if edge.after.index in rest:
+                low, high = rest[edge.after.index]
+                ways.append((edge.cost.latency + low, edge.cost.latency + high))
+        if ways:
+            rest[place.index] = min(low for low, _ in ways), max(high for _, high in ways)
+    roots = dict(zip(dict.fromkeys(state for state, _ in starts), places, strict=False))
+    whole = [(stem.latency, *rest[roots[state].index]) for state, stem in starts if roots[state].index in rest]
+    return min(stem + low for stem, low, _ in whole), max(stem + high for stem, _, high in whole)
+
+
+def _start_key(resolution: int | None, cost: Cost) -> str:
+    return repr(("start", resolution, cost.macs, cost.parameters))
+
+
+def _block_key(state: State, stage: int, position: int, block: Block, cost: Cost) -> str:
+    return repr(("block", stage, position, block.genes, state, cost.macs, cost.parameters))
+
+
+def _finish_key(state: State, cost: Cost) -> str:
+    return repr(("finish", state, cost.macs, cost.parameters))

@@ -1,0 +1,63 @@
+"""The supernet of AttentiveNAS: a sub-network is a plain network over leading channels and the middle of kernels."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+
+from regnas.space import Architecture, Block, SearchSpace
+from supernets.attentive_nas.network import attentive_network
+from supernets.extraction import lay_out, with_tensors
+
+KEPT_CHECKS = 1024
+
+
+class AttentiveSupernet(nn.Module):
+    """``supernet(images, architecture)``; ``largest`` has every block, every channel and every shortcut's weights."""
+
+    def __init__(self, space: SearchSpace, channels: int, classes: int) -> None:
+        super().__init__()
+        self.largest = attentive_network(_everything(space), channels, classes)
+        self._inputs = channels
+        self._classes = classes
+        self._check = lru_cache(KEPT_CHECKS)(space.check)
+
+    def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
+        template, tensors = self._sub_network(architecture)
+        logits: Tensor = with_tensors(template, tensors, self.training, copied=False)(images)
+        return logits
+
+    @torch.no_grad()
+    def extract(self, architecture: Architecture) -> nn.Module:
+        """The sub-network on its own, with copies of its weights."""
+        return with_tensors(*self._sub_network(architecture), self.training)
+
+    def _sub_network(self, architecture: Architecture) -> tuple[nn.Module, dict[str, Tensor]]:
+        self._check(architecture)
+        template = attentive_network(architecture, self._inputs, self._classes, lay_out)
+        whole = self.largest.state_dict(keep_vars=True)
+        return template, {name: central_slice(whole[name], like) for name, like in template.state_dict().items()}
+
+
+def central_slice(tensor: Tensor, like: Tensor) -> Tensor:
+    """The leading channels and the middle of the kernel, of the shape of ``like``, as a view."""
+    leading = tensor[tuple(slice(size) for size in like.shape[:2])]
+    if like.ndim < 4 or tensor.shape[2:] == like.shape[2:]:
+        return leading
+    kernel = like.shape[-1]
+    start = (tensor.shape[-1] - kernel) // 2
+    return leading[:, :, start : start + kernel, start : start + kernel]
+
+
+def _everything(space: SearchSpace) -> Architecture:
+    """The greatest value of every gene at every place: no architecture of the space, but it contains all of them."""
+    stages = tuple(
+        tuple(
+            Block.of(**{name: max(block[name] for block in options) for name, _ in options[0].genes})
+            for options in stage.options
+        )
+        for stage in space.stages
+    )
+    return Architecture(space.name, stages)

@@ -1,0 +1,1 @@
+"""Networks of inverted bottlenecks whose depths, kernels and expansions are elastic (Cai et al., 2020)."""
