@@ -36,13 +36,13 @@ from ofa.utils.pytorch_utils import count_net_flops
 
 from regnas.config import parse_config
 from regnas.data import Preprocessing
+from regnas.evaluation.candidates import CandidateRunner
+from regnas.evaluation.evaluator import LARGEST_GROUP
+from regnas.evaluation.prefixes import in_prefix_order
 from regnas.pipeline import open_evaluator, prepare, search_family, train_supernet
 from regnas.run_folder import RunFolder
 from regnas.runtime.machine import describe_machine
 from regnas.search import Evolution, Measures, Trial
-from regnas.search.candidates import CandidateRunner
-from regnas.search.evaluator import LARGEST_GROUP
-from regnas.search.prefixes import in_prefix_order
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, contains
 from regnas.supernet import supernet_plugins
 
@@ -91,7 +91,7 @@ def sampling() -> dict[str, Any]:
         results[name] = {"seconds": statistics.median(seconds(draw) for _ in range(REPEATS))}
     peer = PeerNetwork(ks_list=[3, 5, 7], expand_ratio_list=[3, 4, 6], depth_list=[2, 3, 4])
     for millions in (300, 150):
-        inside, draws, spent = rejection(peer, mobile, around(millions), most_seconds=20)
+        inside, spent = rejection(peer, mobile, around(millions), most_seconds=20)
         entry = results[f"MobileNetV3, {millions} M"]
         # Where the time was up before a hundred were found: by the share that was inside, or at most one of all draws.
         entry["ofa_seconds"] = spent if inside >= COUNT else spent * COUNT / max(inside, 1)
@@ -100,15 +100,14 @@ def sampling() -> dict[str, Any]:
     return results
 
 
-def rejection(peer: Any, space: SearchSpace, budget: Budget, most_seconds: float) -> tuple[int, int, float]:
+def rejection(peer: Any, space: SearchSpace, budget: Budget, most_seconds: float) -> tuple[int, float]:
     """ofa's way: draw anywhere until it fits; the cost from our table, which is faster than any that ofa has."""
     ofa_random.seed(0)
-    inside = draws = 0
+    inside = 0
     begun = time.perf_counter()
     while inside < COUNT and time.perf_counter() - begun < most_seconds:
-        draws += 1
         inside += space.cost(from_ofa(space, peer.sample_active_subnet())) in budget
-    return inside, draws, time.perf_counter() - begun
+    return inside, time.perf_counter() - begun
 
 
 def from_ofa(space: SearchSpace, settings: dict[str, list[int]]) -> Architecture:

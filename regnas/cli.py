@@ -143,6 +143,7 @@ def validate(config: Target, sets: Sets = None) -> None:
     from regnas.config import is_update, load_table, parse_config, timed
     from regnas.pipeline import check_budgets, imported_weights
     from regnas.space import format_macs, latency_range
+    from regnas.supernet import space_of
 
     name, content = load_table(config, sets or ())
     if is_update(content):
@@ -151,7 +152,7 @@ def validate(config: Target, sets: Sets = None) -> None:
     loaded = parse_config(name, content)
     splits = loaded.values.data.load()
     imported_weights(loaded, splits)  # refused here already, where they do not belong
-    space = loaded.values.supernet.space(splits.input_shape, len(splits.classes))
+    space = space_of(loaded.values.supernet, splits.input_shape, len(splits.classes))
     space = timed(space, loaded.values.search, loaded.values.budgets, splits.input_shape, len(splits.classes))
     low, high = space.macs_range
     typer.echo(f"attainable: {format_macs(low)} to {format_macs(high)} MACs ({low:,} to {high:,})")
@@ -211,10 +212,11 @@ def latency_table(
     import torch
 
     from regnas.config import load_config
+    from regnas.evaluation import finished_table, measure_latencies
     from regnas.runtime.machine import choose_device, describe_machine
     from regnas.runtime.signals import postponed_signals
-    from regnas.search import finished_table, measure_latencies
     from regnas.space import Conditions, latency_range, with_latencies
+    from regnas.supernet import space_of
 
     wishes = {"machine.threads": threads, "machine.device": device}
     loaded = load_config(
@@ -226,7 +228,7 @@ def latency_table(
         torch.set_num_threads(values.machine.threads)
     place = choose_device(values.machine.device)
     splits = values.data.load()
-    space = values.supernet.space(splits.input_shape, len(splits.classes))
+    space = space_of(values.supernet, splits.input_shape, len(splits.classes))
     machine = describe_machine(place)
     conditions = Conditions(space.name, splits.input_shape, len(splits.classes), batch_size, machine)
     table = finished_table(path, space, conditions, overwrite)
@@ -280,9 +282,9 @@ def _run(
     added_budgets: Sequence[str] = (),
 ) -> None:
     from regnas.config import load_config, parse_config
+    from regnas.evaluation import ExecutorChoice
     from regnas.pipeline import run as run_pipeline
     from regnas.report import terminal_table
-    from regnas.search import ExecutorChoice
 
     choice = ExecutorChoice.parse(executor) if executor else None
     reuse = _reuse(resume, overwrite)

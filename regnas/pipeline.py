@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
@@ -20,7 +21,7 @@ from regnas.added_budgets import name_added, with_added
 from regnas.baselines import Inherited, Source, SubNetwork, architecture_of
 from regnas.config import Config, LoadedConfig, describe, timed
 from regnas.data import Splits
-from regnas.errors import ArtifactError
+from regnas.evaluation import Evaluator, ExecutorChoice, SupernetWeights
 from regnas.family import MANIFEST, Family, Member, load_family, write_manifest, write_member
 from regnas.flips import Predictions, flip_table
 from regnas.imports import ImportedSupernet, find_weights
@@ -28,20 +29,14 @@ from regnas.losses import CrossEntropy
 from regnas.models import Model, Workshop, make_all, training_macs
 from regnas.report import Method, ReportContents, SearchHistory, write_report
 from regnas.run_folder import RunFolder, check_space
+from regnas.runtime.files import sha256_of
 from regnas.runtime.machine import choose_device
 from regnas.runtime.progress import track
 from regnas.runtime.randomness import Key, key_to_int
 from regnas.runtime.tensors import load_into
-from regnas.search import (
-    Evaluator,
-    ExecutorChoice,
-    FamilySearch,
-    Study,
-    SupernetWeights,
-    sqlite_storage,
-    study_names,
-)
+from regnas.search import FamilySearch, Study, sqlite_storage, study_names
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, format_macs
+from regnas.supernet import space_of
 from regnas.training import SupernetObjective, Trainer, logits_on, predictions_from
 
 Stage = Literal["train", "search", "export", "baselines", "report"]
@@ -107,13 +102,17 @@ def prepare(
     log.info("data: %s", describe(config.table, "data"))
     splits = values.data.load()
     folder.check_data(splits.summary())
-    space = values.supernet.space(splits.input_shape, len(splits.classes))
+    space = space_of(values.supernet, splits.input_shape, len(splits.classes))
     added = name_added(added_budgets, folder.facts.get("added_budgets", {}))
     budgets = with_added(values.budgets, added)
     space = timed(space, values.search, budgets, splits.input_shape, len(splits.classes))
     check_budgets(budgets, space)
     folder.keep("added_budgets", added)
-    _remember_weights(folder, imported_weights(config, splits))
+    imported = imported_weights(config, splits)
+    if imported is not None:
+        folder.check_file("weights", values.weights, imported.sha256)
+    if values.search.latency_table:
+        folder.check_file("latency_table", values.search.latency_table, sha256_of(Path(values.search.latency_table)))
     device = choose_device(values.machine.device)
     trainer = Trainer(values.training, splits.train, splits.preprocessing, device)
     # Weights and momenta in two checkpoints and a third being written, for the supernet and each single training.
@@ -344,19 +343,6 @@ def _training_facts(job: Job) -> dict[str, str]:
         "Weights": f"{imported.name}, imported from {imported.origin} (sha256 {imported.sha256[:16]})",
         "Training": training if epochs else "none: the supernet is used as it was imported",
     }
-
-
-def _remember_weights(folder: RunFolder, imported: ImportedSupernet | None) -> None:
-    """A run is continued with the weights it was begun with, and with no others of the same name."""
-    if imported is None:
-        return
-    recorded = folder.facts.get("weights", imported.sha256)
-    if recorded != imported.sha256:
-        raise ArtifactError(
-            f"weights: {imported.name} is not what {folder.path} was begun with (sha256 {imported.sha256[:12]}…, "
-            f"recorded {recorded[:12]}…)"
-        )
-    folder.keep("weights", imported.sha256)
 
 
 def _storage(job: Job) -> str:

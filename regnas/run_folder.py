@@ -106,6 +106,16 @@ class RunFolder:
         self.facts["data"] = summary
         self.save()
 
+    def check_file(self, fact: str, name: str, sha256: str) -> None:
+        """A run is continued with the files it was begun with, and with no others of the same name."""
+        recorded = self.facts.get(fact, sha256)
+        if recorded != sha256:
+            raise ArtifactError(
+                f"{fact}: {name} is not what {self.path} was begun with (sha256 {sha256[:12]}…, recorded "
+                f"{recorded[:12]}…)"
+            )
+        self.keep(fact, sha256)
+
     def keep(self, fact: str, value: Any) -> None:
         self.facts[fact] = value
         self.save()

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 from torch import Tensor, nn
 
 from regnas.components import Builder
-from regnas.errors import ArtifactError
+from regnas.errors import ArtifactError, ConfigurationError
 from regnas.registry import Registry
 from regnas.space import Architecture, SearchSpace
 
@@ -64,6 +64,14 @@ class SupernetPlugin(Protocol):
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
         """A module that is also a ``Supernet``, with fresh weights."""
         ...
+
+
+def space_of(plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> SearchSpace:
+    """The plug-in's space for these images, or one line why it has none."""
+    try:
+        return plugin.space(input_shape, classes)
+    except ValueError as error:
+        raise ConfigurationError(f"supernet: {error}") from None
 
 
 def supernet_plugins() -> Registry[SupernetPlugin]:

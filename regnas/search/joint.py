@@ -14,13 +14,13 @@ from itertools import combinations
 from random import Random
 
 from regnas.errors import BudgetInfeasible
+from regnas.evaluation.evaluator import Evaluator
+from regnas.evaluation.prefixes import in_prefix_order
 from regnas.flips import Predictions, negative_flip_rate
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
 from regnas.search.algorithms import Evolution
-from regnas.search.evaluator import Evaluator
-from regnas.search.prefixes import in_prefix_order
 from regnas.search.rewards import Measures, Reward
 from regnas.search.searching import best
 from regnas.search.study import Study, Trial

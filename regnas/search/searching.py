@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from regnas.errors import BudgetInfeasible
+from regnas.evaluation.evaluator import Evaluator
+from regnas.evaluation.prefixes import in_prefix_order
 from regnas.flips import Predictions, negative_flip_rate
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
 from regnas.search.algorithms import SearchAlgorithm
-from regnas.search.evaluator import Evaluator
-from regnas.search.prefixes import in_prefix_order
 from regnas.search.rewards import Measures, Reward
 from regnas.search.study import Study, Trial
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace

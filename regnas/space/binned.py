@@ -77,8 +77,8 @@ class BinnedGraph:
             for resolution, (state, stem) in zip(space.resolutions, starts, strict=True)
         ]
         self._axes = _axes(space, ceiling)
-        smallest_stem = min((stem for _, stem in starts), key=lambda cost: cost.macs)
-        most = [max(limit - axis(smallest_stem), 0) for axis, limit in self._axes]  # left for the blocks and the head
+        # What is left for the blocks and the head, at most.
+        most = [max(limit - min(axis(stem) for _, stem in starts), 0) for axis, limit in self._axes]
         shares = AXIS_SHARES[len(self._axes)]
         coarse = [left / most_bins**share for left, share in zip(most, shares, strict=True)]
         costs = [edge.cost for node in self.nodes for edge in node.edges]

@@ -1,15 +1,17 @@
 """Suggestions brought into a space and a budget.
 
 A sampler that suggests one gene at a time hardly ever suggests a network inside a window of two percent, or one that
-the rules of the space allow. What is nearest to the suggestion is found exactly: a dynamic program over the places of
-the network gives, for every place and every cost of the rest in bins, the fewest genes in which a completion differs
-from the suggestion. Where bins are rounded that is a lower bound; so the walk forward takes the most promising way
-first (A*), and the first network that is complete and inside by its exact cost is a nearest one.
+the rules of the space allow. What is nearest to the suggestion is found exactly, in two steps. A dynamic program from
+the end of the network gives, for every place, every cost of the rest in bins of multiply-adds and every number of
+genes that differ from the suggestion, the least of whatever else the budget limits. From that follows how many genes
+must differ at least in any network that begins in a certain way. The second step walks forward and always goes on
+with the beginning that promises the fewest (A*); the first network that is complete and inside the budget by its
+exact cost is a nearest one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import inf
@@ -21,24 +23,25 @@ from numpy.typing import NDArray
 from regnas.space.architecture import Architecture, Block, Gene
 from regnas.space.binned import BinnedGraph, infeasible
 from regnas.space.budget import Budget, Cost
-from regnas.space.genes import RESOLUTION, block_genes, depth_gene
+from regnas.space.genes import RESOLUTION, block_genes, depth_gene, gene_choices
 from regnas.space.graph import Node
 from regnas.space.space import SearchSpace
 
-MOST_BINS = 1 << 12
+MOST_BINS = 1 << 10
+FEW_CHANGES = 16  # are looked for first, since their tables are small
 MOST_PLACES = 100_000  # visited before a window is given up that only rounding makes look attainable
 
-Genes = Sequence[tuple[str, Gene]]
+Table = NDArray[np.float64]  # [bins of multiply-adds, changes]: the least of a resource that the rest takes
 
 
 @dataclass(order=True, slots=True)
 class _Way:
     """The beginning of a network, ordered by how promising it is."""
 
-    estimate: float  # the fewest changes of a network that begins like this
+    promise: float  # at least so many changes has a network that begins like this
     to_go: int  # among equals the one that is nearest to its end, so that it is reached before others are begun
     tie: float
-    changed: int = field(compare=False)
+    changes: int = field(compare=False)
     node: Node = field(compare=False)
     spent: Cost = field(compare=False)
     resolution: int | None = field(compare=False)
@@ -51,12 +54,10 @@ class Projection:
     def __init__(self, space: SearchSpace, budget: Budget) -> None:
         self.space = space
         self.budget = budget
-        self._graph = BinnedGraph(space, budget, MOST_BINS)
-        self._settled = [[_settled(node, edge.block) for edge in node.edges] for node in self._graph.nodes]
-        self._names = [
-            [[name for name, _ in block_genes(index, position, options[0])] for position, options in enumerate(stage.options) if options]
-            for index, stage in enumerate(space.stages)
-        ]
+        self._window = Budget(budget.min_macs, budget.max_macs)
+        self._limits = _limits_beside_macs(budget)
+        self._most_changes = len(gene_choices(space))
+        self._graph = BinnedGraph(space, self._window, MOST_BINS)
         self._rounded = [1] * len(self._graph.nodes)  # costs on the longest way to the end, the head's included
         for node in reversed(self._graph.nodes):
             rests = [self._rounded[edge.after.index] + (edge.block is not None) for edge in node.edges]
@@ -69,25 +70,28 @@ class Projection:
         the architecture has not count as well: else leaving blocks out would be the cheapest change, and shallow
         networks would come out of everything. A gene that ``wanted`` does not name may be anything.
         """
-        changes = [
-            [_differing(genes, wanted) + self._lost(node, edge.block, wanted) for genes, edge in zip(settled, node.edges, strict=True)]
-            for settled, node in zip(self._settled, self._graph.nodes, strict=True)
-        ]
-        fewest = self._fewest(changes)
+        changes = [[self._changes(node, edge.block, wanted) for edge in node.edges] for node in self._graph.nodes]
+        most = FEW_CHANGES
+        while (found := self._search(changes, most, wanted, random)) is None:
+            if most > self._most_changes:
+                raise infeasible(self.space, self.budget, "the budget")
+            most *= 2
+        return found
 
-        def way(
-            changed: int, node: Node, spent: Cost, resolution: int | None, blocks: tuple[tuple[int, Block], ...]
-        ) -> _Way:
-            rest = self._fewest_of_rest(fewest, node, spent)
-            return _Way(changed + rest, -node.index, random.random(), changed, node, spent, resolution, blocks)
-
-        waiting = [
-            way(_differing(_sized(root.resolution), wanted), root.node, root.stem, root.resolution, ())
-            for root in self._graph.roots
-        ]
+    def _search(
+        self, changes: list[list[int]], most: int, wanted: Mapping[str, Gene], random: Random
+    ) -> Architecture | None:
+        """The nearest one among those with fewer than ``most`` changes."""
+        tables = [self._tables(changes, resource, most) for resource, _ in self._limits]
+        waiting = []
+        for resolution, stem, node in self._graph.roots:
+            own = int(resolution is not None and wanted.get(RESOLUTION, resolution) != resolution)
+            waiting.append(
+                _Way(own + self._fewest(tables, node, stem), 0, random.random(), own, node, stem, resolution, ())
+            )
         heapify(waiting)
         for _ in range(MOST_PLACES):
-            if not waiting or waiting[0].estimate == inf:
+            if not waiting or waiting[0].promise == inf:
                 break
             here = heappop(waiting)
             if here.node.finish is not None:
@@ -95,38 +99,62 @@ class Projection:
                     return self._architecture(here)
                 continue
             for (block, after, cost), more in zip(here.node.edges, changes[here.node.index], strict=True):
+                own, spent = here.changes + more, here.spent.plus(cost)
+                promise = own + self._fewest(tables, after, spent)
                 blocks = here.blocks if block is None else (*here.blocks, (here.node.stage, block))
-                heappush(waiting, way(here.changed + more, after, here.spent.plus(cost), here.resolution, blocks))
-        raise infeasible(self.space, self.budget, "the budget")
+                way = _Way(promise, -after.index, random.random(), own, after, spent, here.resolution, blocks)
+                heappush(waiting, way)
+        return None
 
-    def _lost(self, node: Node, block: Block | None, wanted: Mapping[str, Gene]) -> int:
-        """How many genes are wanted of blocks that do not come when the stage ends here."""
+    def _changes(self, node: Node, block: Block | None, wanted: Mapping[str, Gene]) -> int:
+        """In how many genes an edge differs: of its block, or the depth of the stage that ends and what that loses."""
         if block is not None:
-            return 0
-        missing = self._names[node.stage][node.position : int(wanted.get(depth_gene(node.stage), 0))]
-        return sum(name in wanted for names in missing for name in names)
+            genes = block_genes(node.stage, node.position, block)
+            return sum(wanted.get(name, value) != value for name, value in genes)
+        depth = int(wanted.get(depth_gene(node.stage), node.position))
+        options = self.space.stages[node.stage].options
+        lost = [
+            name
+            for position in range(node.position, min(depth, len(options)))
+            for block in options[position][:1]
+            for name, _ in block_genes(node.stage, position, block)
+        ]
+        return (depth != node.position) + sum(name in wanted for name in lost)
 
-    def _fewest(self, changes: list[list[int]]) -> list[NDArray[np.float32]]:
-        """By node, [bins of each axis] over its span: the fewest changes of a completion at that cost."""
+    def _tables(self, changes: list[list[int]], resource: Callable[[Cost], float], most: int) -> list[Table]:
+        """By node, over its span: how little of a resource a completion takes, by its multiply-adds and changes."""
         graph = self._graph
-        fewest: list[NDArray[np.float32]] = [np.zeros(0, np.float32)] * len(graph.nodes)
+        tables: list[Table] = [np.zeros((0, 0))] * len(graph.nodes)
         for node in reversed(graph.nodes):
             span = graph.spans[node.index]
             if span is None:
                 continue
-            table = np.full(span.shape, inf if node.finish is None else 0, np.float32)
+            table = np.full((*span.shape, most), inf)
+            if node.finish is not None:
+                table[:, 0] = resource(node.finish)
             for number, after, whole in graph.ways[node.index]:
-                where, kept = span.overlap(whole)
-                part = table[where]
-                np.minimum(part, fewest[after.index][kept] + np.float32(changes[node.index][number]), out=part)
-            fewest[node.index] = table
-        return fewest
+                own = changes[node.index][number]
+                (where,), (kept,) = span.overlap(whole)
+                part = table[where, own:]
+                rest = tables[after.index][kept, : most - own]
+                np.minimum(part, rest + resource(node.edges[number].cost), out=part)
+            tables[node.index] = table
+        return tables
 
-    def _fewest_of_rest(self, fewest: list[NDArray[np.float32]], node: Node, spent: Cost) -> float:
-        """The fewest changes on the way from here to an end inside the budget, or fewer where costs are rounded."""
+    def _fewest(self, tables: Sequence[list[Table]], node: Node, spent: Cost) -> float:
+        """At least so many changes are on every way from here to an end inside the budget."""
         span = self._graph.spans[node.index]
-        part = None if span is None else span.window(*self._graph.window(self.budget, spent, self._rounded[node.index]))
-        return inf if part is None else float(fewest[node.index][part].min(initial=inf))
+        low, high = self._graph.window(self._window, spent, self._rounded[node.index])
+        part = None if span is None else span.window(low, high)
+        if part is None:
+            return inf
+        fewest = 0.0
+        for by_node, (resource, limit) in zip(tables, self._limits, strict=True):
+            least = by_node[node.index][part].min(axis=0, initial=inf)
+            # The sums of measured values differ in their last digits by the order of adding.
+            enough = np.flatnonzero(least <= limit - resource(spent) + 1e-9 * limit)
+            fewest = max(fewest, enough[0] if enough.size else inf)
+        return fewest
 
     def _architecture(self, way: _Way) -> Architecture:
         stages: list[list[Block]] = [[] for _ in self.space.stages]
@@ -135,14 +163,11 @@ class Projection:
         return Architecture(self.space.name, tuple(map(tuple, stages)), way.resolution)
 
 
-def _settled(node: Node, block: Block | None) -> Genes:
-    """The genes that an edge settles: those of its block, or the depth of the stage that it ends."""
-    return [(depth_gene(node.stage), node.position)] if block is None else block_genes(node.stage, node.position, block)
-
-
-def _sized(resolution: int | None) -> Genes:
-    return [] if resolution is None else [(RESOLUTION, resolution)]
-
-
-def _differing(genes: Genes, wanted: Mapping[str, Gene]) -> int:
-    return sum(wanted.get(name, value) != value for name, value in genes)
+def _limits_beside_macs(budget: Budget) -> list[tuple[Callable[[Cost], float], float]]:
+    """What else is limited; or, so that the tables say whether there is a way at all, nothing with the limit 0."""
+    limits: list[tuple[Callable[[Cost], float], float]] = []
+    if budget.max_parameters is not None:
+        limits.append((lambda cost: cost.parameters, budget.max_parameters))
+    if budget.max_latency is not None:
+        limits.append((lambda cost: cost.latency, budget.max_latency))
+    return limits or [(lambda cost: 0, 0)]

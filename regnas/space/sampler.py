@@ -21,14 +21,11 @@ from regnas.errors import BudgetInfeasible
 from regnas.space.architecture import Architecture, Block
 from regnas.space.binned import BinnedGraph, Bins, infeasible
 from regnas.space.budget import Budget, Cost
-from regnas.space.graph import Node, reachable
+from regnas.space.graph import Node
 from regnas.space.space import SearchSpace
 
 MOST_BINS = 1 << 15
 MOST_REDRAWS = 10_000
-
-_Node = Node
-_reachable = reachable
 
 
 class CostCounts:

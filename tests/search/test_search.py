@@ -10,34 +10,23 @@ import pytest
 import torch
 
 from regnas.errors import ArtifactError, BudgetInfeasible, Interrupted
+from regnas.evaluation import Evaluator
 from regnas.flips import negative_flip_rate
 from regnas.runtime import signals
-from regnas.search import (
-    REWARDS,
-    Evaluator,
-    Evolution,
-    FamilySearch,
-    Measures,
-    Study,
-    Tier,
-    Trial,
-    best,
-    search,
-    sqlite_storage,
-)
+from regnas.search import REWARDS, Evolution, FamilySearch, Measures, Study, Tier, Trial, best, search, sqlite_storage
 from regnas.space import Budget, contains
 from supernets.elastic_resnet import ElasticResNet
 
 BUDGETS = {"small": Budget(76_000, 84_000), "medium": Budget(114_000, 126_000), "large": Budget(190_000, 210_000)}
 
 
-def family_search(folder, space, evaluator, reward=REWARDS["R2"](), order="smallest_first", algorithm=None):
+def family_search(folder, space, evaluator, reward=None):
     return FamilySearch(
         space=space,
         budgets=BUDGETS,
-        reward=reward,
-        order=order,
-        algorithm=algorithm or Evolution(population=3),
+        reward=reward or REWARDS["R2"](),
+        order="smallest_first",
+        algorithm=Evolution(population=3),
         candidates=7,
         evaluator=evaluator,
         open_study=partial(_study, sqlite_storage(folder / "study.db"), space),

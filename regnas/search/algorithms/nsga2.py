@@ -1,8 +1,8 @@
 """Optuna's NSGA-II inside a budget (Deb et al., IEEE Transactions on Evolutionary Computation, 2002)."""
 
 from __future__ import annotations
-import math
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -19,7 +19,7 @@ from regnas.space import Architecture, Budget, EvenSampler, Gene, SearchSpace, g
 
 # Top-1, mean NFR, multiply-adds
 OBJECTIVES = (StudyDirection.MAXIMIZE, StudyDirection.MINIMIZE, StudyDirection.MINIMIZE)
-NARROWEST_SLICE = 0.02  # of the largest network: what a budget's window has to either side
+STEP = math.log(1.02 / 0.98)  # of MACs, on a logarithmic scale: the window of "300M +- 2 %"
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class NonDominatedSorting:
     """Optuna's NSGA-II for Top-1, NFR and MACs at once: parents are what no other candidate beats in all three.
 
     The first generation is spread evenly over the window of MACs, however wide it is, and the third objective keeps
-    the following ones spread, so that one run over a wide window gives the front of all sizes. Each child is brought
-    into the budget by as few changes as possible.
+    the following ones spread, so that one run over a wide window gives the front of all sizes. It counts MACs in steps
+    of a budget's window: below that a network is not preferred for being smaller, and a search inside one budget
+    weighs Top-1 against NFR alone. Each child is brought into the budget by as few changes as possible.
     """
 
     population: int = 20
@@ -44,23 +45,26 @@ class NonDominatedSorting:
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
         known = {trial.architecture for trial in told}
         generation = len(told) // self.population
+        low, high = space.macs_range
+        low, high = max(low, budget.min_macs), min(high, budget.max_macs)
         if generation == 0:
-            draws = EvenSampler(space, budget, self._slices(space, budget)).in_turn(random)
+            slices = max(1, min(self.population, _steps(low, high) + 1))
+            draws = EvenSampler(space, budget, slices).in_turn(random)
             return unknown(lambda misses: next(draws), known, self.population)
         genes, choices = distributions(space), gene_choices(space)
         sampler = _ToldGenerations(self.population, generation, random.getrandbits(32))
         study = optuna.create_study(directions=OBJECTIVES, sampler=sampler)
         for trial in told:
             params = _completed(trial.architecture, choices)
-            values = [trial.measures.top1, trial.measures.mean_nfr, -float(int(math.log(min(space.macs_range[1],budget.max_macs)/trial.macs)/math.log(1.04)))]
+            values = [trial.measures.top1, trial.measures.mean_nfr, -_steps(trial.macs, high)]
             study.add_trial(optuna.create_trial(params=params, distributions=genes, values=values))
         sampler.select_parents(study)
         return unknown_near(lambda: study.ask(genes).params, space, budget, known, self.population, random)
 
-    def _slices(self, space: SearchSpace, budget: Budget) -> int:
-        low, high = space.macs_range
-        low, high = max(low, budget.min_macs), min(high, budget.max_macs)
-        return min(self.population, max(1, int((high - low) / (NARROWEST_SLICE * high))))
+
+def _steps(macs: int, high: int) -> int:
+    """By how many windows of a budget a network is smaller than ``high``."""
+    return int(math.log(high / macs) / STEP)
 
 
 class _ToldGenerations(NSGAIISampler):

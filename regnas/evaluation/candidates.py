@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from regnas.data import Preprocessing
+from regnas.evaluation.prefixes import Clock, calibrate_trees, parts_trees, run_trees
 from regnas.networks import fold_batch_norms, folding_is_exact
 from regnas.runtime.signals import stop_if_asked
-from regnas.search.prefixes import Clock, calibrate_trees, parts_trees, run_trees
 from regnas.space import Architecture
 from regnas.supernet import InputShape, Supernet, SupernetPlugin
 from regnas.training import calibrate, calibration_batch, prediction_batch, prepared

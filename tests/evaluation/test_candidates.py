@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import nn
 
+from regnas.evaluation import Evaluator
+from regnas.evaluation.candidates import CandidateRunner
+from regnas.evaluation.prefixes import in_prefix_order, parts_trees
 from regnas.networks import fold_batch_norms, folding_is_exact
-from regnas.search import Evaluator
-from regnas.search.candidates import CandidateRunner
-from regnas.search.prefixes import in_prefix_order, parts_trees
 from regnas.space import Budget, BudgetSampler
 from regnas.training import calibrate, logits_of, prepared, spread_images
 

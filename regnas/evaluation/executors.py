@@ -18,9 +18,9 @@ from uuid import uuid4
 import torch
 
 from regnas.errors import ConfigurationError, EnvironmentProblem
+from regnas.evaluation.candidates import CandidateRunner, Predicted, RunnerSource
 from regnas.runtime.signals import stop_if_asked
 from regnas.runtime.workers import POLL_SECONDS, WorkerProcess
-from regnas.search.candidates import CandidateRunner, Predicted, RunnerSource
 from regnas.space import Architecture
 
 Group = Sequence[Architecture]

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from regnas.data import Split, Splits
+from regnas.evaluation.candidates import CandidateRunner, RunnerSource, SupernetWeights
+from regnas.evaluation.executors import CandidateExecutor, ExecutorChoice, InProcess
 from regnas.flips import Predictions
-from regnas.search.candidates import CandidateRunner, RunnerSource, SupernetWeights
-from regnas.search.executors import CandidateExecutor, ExecutorChoice, InProcess
 from regnas.space import Architecture
 from regnas.supernet import Supernet
 from regnas.training import spread_images

@@ -8,10 +8,10 @@ import torch
 from torch import nn
 
 from regnas.errors import ArtifactError, ConfigurationError, Interrupted
+from regnas.evaluation import latency
+from regnas.evaluation.latency import additivity, finished_table, measure_in_turn, measure_latencies
 from regnas.runtime import signals
 from regnas.runtime.randomness import chooser
-from regnas.search import latency
-from regnas.search.latency import additivity, finished_table, measure_in_turn, measure_latencies
 from regnas.space import Budget, BudgetSampler, Conditions, LatencyTable, latency_range, part_keys, with_latencies
 from regnas.space.graph import reachable
 from supernets.elastic_resnet import ElasticResNet

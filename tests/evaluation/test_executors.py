@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
+from regnas.evaluation import Evaluator, ExecutorChoice, SupernetWeights
+from regnas.evaluation.prefixes import in_prefix_order
 from regnas.runtime import signals
-from regnas.search import Evaluator, ExecutorChoice, SupernetWeights
-from regnas.search.prefixes import in_prefix_order
 from regnas.space import Budget, BudgetSampler
 
 CPU = torch.device("cpu")
@@ -77,9 +77,8 @@ def worker_processes():
     found = []
     for children in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):  # a thread or process may end meanwhile
-            for pid in children.read_text().split():
-                if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                    found.append(int(pid))
+            own = map(int, children.read_text().split())
+            found += [pid for pid in own if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return found
 
 
@@ -137,7 +136,7 @@ def test_a_stop_ends_the_workers(open_evaluator, some):
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(open_evaluator, monkeypatch):
-    monkeypatch.setattr("regnas.search.executors.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("regnas.evaluation.executors.CONNECT_SECONDS", 1)
     with pytest.raises(EnvironmentProblem, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         open_evaluator("dask=tcp://127.0.0.1:9")
 
