@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
+from optuna.storages import RDBStorage
 from torch import nn
 
 from regnas.added_budgets import name_added, with_added
@@ -34,7 +35,7 @@ from regnas.runtime.machine import choose_device
 from regnas.runtime.progress import track
 from regnas.runtime.randomness import Key, key_to_int
 from regnas.runtime.tensors import load_into
-from regnas.search import FamilySearch, Study, sqlite_storage, study_names
+from regnas.search import FamilySearch, Study, open_storage, sqlite_storage, study_names
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, format_macs
 from regnas.supernet import space_of
 from regnas.training import SupernetObjective, Trainer, logits_on, predictions_from
@@ -175,7 +176,7 @@ def search_family(job: Job, evaluator: Evaluator) -> tuple[FamilySearch, dict[st
         algorithm=values.search.algorithm,
         candidates=values.search.candidates,
         evaluator=evaluator,
-        open_study=partial(_open_study, _storage(job), job.space),
+        open_study=partial(_open_study, open_storage(_storage(job)), job.space),
         key=(values.seed, "search"),
     )
     architectures = search.family()
@@ -281,7 +282,7 @@ def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, A
         for method in methods
         for member, architecture in zip(job.budgets, method.architectures, strict=True)
     }
-    recorded = study_names(_storage(job))
+    recorded = study_names(open_storage(_storage(job)))
     histories = [
         SearchHistory(name, tuple(search.open_study(name).trials()), architecture.id)
         for name, architecture in chosen.items()
@@ -349,7 +350,7 @@ def _storage(job: Job) -> str:
     return job.config.values.search.storage or sqlite_storage(job.folder.study)
 
 
-def _open_study(storage: str, space: SearchSpace, name: str) -> Study:
+def _open_study(storage: RDBStorage, space: SearchSpace, name: str) -> Study:
     return Study(storage, name, space)
 
 

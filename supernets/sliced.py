@@ -8,45 +8,36 @@ construction, and running an architecture inside the supernet is the same comput
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from itertools import chain
 
-import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from regnas.networks import leading_slice
 from regnas.space import Architecture
-
-# A skeleton holds no storage but costs a millisecond to lay out; the ends of the sandwich recur at every step.
-KEPT_SKELETONS = 64
+from supernets.extraction import Make, build, lay_out, with_tensors
 
 
 class SlicedSupernet(nn.Module):
     """``supernet(images, architecture)``; the architecture is an argument, never hidden state."""
 
-    def __init__(self, build: Callable[[Architecture], nn.Module], largest: Architecture) -> None:
+    def __init__(self, made: Callable[[Architecture, Make], nn.Module], largest: Architecture) -> None:
         super().__init__()
-        self.largest = build(largest)
-        self._build = build
-        self._skeleton = lru_cache(KEPT_SKELETONS)(self._new_skeleton)
+        self.largest = made(largest, build)
+        self._made = made
 
     def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
-        skeleton = self._skeleton(architecture)
-        skeleton.train(self.training)
-        logits: Tensor = functional_call(skeleton, self._slices(skeleton), (images,))
+        logits: Tensor = with_tensors(*self._sub_network(architecture), self.training, copied=False)(images)
         return logits
 
     def extract(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own, with copies of its weights."""
-        network = self._new_skeleton(architecture)
-        pieces = {name: piece.detach().clone() for name, piece in self._slices(network).items()}
-        network.load_state_dict(pieces, assign=True)  # in place of weights that would be drawn only to be overwritten
-        return network.train(self.training)
+        return with_tensors(*self._sub_network(architecture), self.training)
 
-    def _new_skeleton(self, architecture: Architecture) -> nn.Module:
-        with torch.device("meta"):
-            return self._build(architecture)
-
-    def _slices(self, skeleton: nn.Module) -> dict[str, Tensor]:
+    def _sub_network(self, architecture: Architecture) -> tuple[nn.Module, dict[str, Tensor]]:
+        """The plain network without storage, and its weights as views of the shared ones."""
+        template = self._made(architecture, lay_out)
         whole = dict(self.largest.named_parameters()) | dict(self.largest.named_buffers())
-        return {name: leading_slice(whole[name], like) for name, like in skeleton.state_dict(keep_vars=True).items()}
+        # A template holds a layer that recurs as one object, at each of its places.
+        places = {"remove_duplicate": False}
+        wanted = chain(template.named_parameters(**places), template.named_buffers(**places))
+        return template, {name: leading_slice(whole[name], like) for name, like in wanted}

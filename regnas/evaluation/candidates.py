@@ -66,12 +66,13 @@ class CandidateRunner:
 
     def network(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own with its own batch-norm statistics, in evaluation mode."""
-        return calibrate(self._extract(architecture), prepared(self._calibration, self._preprocessing, self._device))
+        network = self._supernet.extract(architecture).to(memory_format=torch.channels_last)
+        return calibrate(network, prepared(self._calibration, self._preprocessing, self._device))
 
     def run(self, architectures: Sequence[Architecture]) -> tuple[list[Predicted], float]:
         """What each predicts, and the seconds of all that were spent inside forward passes."""
         clock = Clock()
-        trees = parts_trees(architectures, self._extract)
+        trees = parts_trees(architectures, self._supernet.extract)
         size = calibration_batch(self._calibration)
         calibrate_trees(trees, lambda: self._batches(self._calibration, size), clock)
         if self._may_fold(architectures[0]):
@@ -96,9 +97,6 @@ class CandidateRunner:
             images = prepared(self._calibration[:FOLDING_IMAGES], self._preprocessing, self._device)
             self._folds = folding_is_exact(network, images)
         return self._folds
-
-    def _extract(self, architecture: Architecture) -> nn.Module:
-        return self._supernet.extract(architecture).to(memory_format=torch.channels_last)
 
     def _batches(self, images: Tensor, size: int) -> Iterator[Tensor]:
         for batch in torch.split(images, size):

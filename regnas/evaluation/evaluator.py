@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -65,17 +66,29 @@ class Evaluator:
         return predictions
 
     def predict_each(self, architectures: Sequence[Architecture]) -> Iterator[Predictions]:
-        """In the order given; those that begin alike should be neighbours (``in_prefix_order``)."""
-        unknown = [architecture for architecture in dict.fromkeys(architectures) if architecture not in self._known]
+        for group in self.predict_groups(architectures):
+            yield from group.values()
+
+    def predict_groups(self, architectures: Sequence[Architecture]) -> Iterator[dict[Architecture, Predictions]]:
+        """As they are ready, in the order given; those that begin alike should be neighbours (``in_prefix_order``)."""
+        unknown = [architecture for architecture in architectures if architecture not in self._known]
         groups = self._grouped(unknown)
-        results = zip(groups, self._executor.run(groups), strict=True) if groups else iter(())
-        for architecture in architectures:
-            while architecture not in self._known:
-                group, (predicted, seconds) = next(results)
-                self.forward_seconds += seconds
-                for each, answers in zip(group, predicted, strict=True):
-                    self._known[each] = self._truth.answered_by(each.id, answers)
-            yield self._known[architecture]
+        waiting = deque(architectures)
+        for group, (predicted, seconds) in zip(groups, self._executor.run(groups), strict=True):
+            self.forward_seconds += seconds
+            for architecture, answers in zip(group, predicted, strict=True):
+                self._known[architecture] = self._truth.answered_by(architecture.id, answers)
+            yield self._taken(waiting)
+        if waiting:
+            yield self._taken(waiting)
+
+    def _taken(self, waiting: deque[Architecture]) -> dict[Architecture, Predictions]:
+        """From the front, as far as they are known."""
+        ready = {}
+        while waiting and waiting[0] in self._known:
+            architecture = waiting.popleft()
+            ready[architecture] = self._known[architecture]
+        return ready
 
     def close(self) -> None:
         self._executor.close()

@@ -9,7 +9,7 @@ candidate gets the same bits as if it were run on its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -40,7 +40,7 @@ class Clock:
     seconds: float = 0.0
 
 
-def in_prefix_order(architectures: Sequence[Architecture]) -> list[Architecture]:
+def in_prefix_order(architectures: Iterable[Architecture]) -> list[Architecture]:
     """Those that begin alike side by side; the same order whatever the order given."""
     return sorted(architectures, key=lambda architecture: (_sortable(architecture), architecture.id))
 
@@ -55,7 +55,9 @@ def parts_trees(
         places = _places(architecture, len(parts))
         level = roots
         for place, part in zip(places, parts, strict=True):
-            node = level.setdefault(place, PartsTree(part))
+            if place not in level:
+                level[place] = PartsTree(part.to(memory_format=torch.channels_last))
+            node = level[place]
             level = node.branches
         node.index = index
     return list(roots.values())

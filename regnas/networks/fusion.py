@@ -12,7 +12,6 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 ROUNDING = 1e-3  # far above what single precision loses, far below what a wrong order does
 
@@ -24,15 +23,30 @@ def fold_batch_norms(module: nn.Module) -> nn.Module:
     """
     for parent in list(module.modules()):
         children = list(parent.named_children())
-        for (name, convolution), (norm_name, norm) in pairwise(children):
+        for (_, convolution), (norm_name, norm) in pairwise(children):
             if (
                 isinstance(convolution, nn.Conv2d)
                 and isinstance(norm, _BatchNorm)
                 and convolution.out_channels == norm.num_features
             ):
-                setattr(parent, name, fuse_conv_bn_eval(convolution, norm))
+                _fold(convolution, norm)
                 setattr(parent, norm_name, nn.Identity())
     return module
+
+
+@torch.no_grad()
+def _fold(convolution: nn.Conv2d, norm: _BatchNorm) -> None:
+    assert norm.running_mean is not None and norm.running_var is not None
+    scale = torch.rsqrt(norm.running_var + norm.eps)
+    if norm.affine:
+        scale = norm.weight * scale
+    shift = -norm.running_mean * scale
+    if norm.affine:
+        shift = norm.bias + shift
+    if convolution.bias is not None:
+        shift = shift + convolution.bias * scale
+    convolution.weight = nn.Parameter(convolution.weight * scale[:, None, None, None], requires_grad=False)
+    convolution.bias = nn.Parameter(shift, requires_grad=False)
 
 
 @torch.no_grad()

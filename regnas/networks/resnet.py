@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -11,6 +11,13 @@ from torch import Tensor, nn
 def middle_channels(width: float, expansion: float) -> int:
     """Channels inside a block of this width: the multiple, rounded, and at least one."""
     return max(1, round(width * expansion))
+
+
+class Convolution(nn.Conv2d):
+    """3x3, as many pixels out as in, no bias: a norm follows."""
+
+    def __init__(self, channels_in: int, channels_out: int) -> None:
+        super().__init__(channels_in, channels_out, 3, padding=1, bias=False)
 
 
 class ResidualBlock(nn.Module):
@@ -41,26 +48,32 @@ class ResNet(nn.Module):
     """Stem, stages of residual blocks (all but the first halve the resolution), average, linear classifier.
 
     ``stages`` holds for each stage its blocks as ``(middle_channels, channels_out)``, ``patch`` the side of the
-    squares of pixels that the stem takes together.
+    squares of pixels that the stem takes together. ``make(kind, *settings)`` builds the layers, or finds them.
     """
 
     def __init__(
-        self, channels: int, classes: int, patch: int, stem_width: int, stages: Sequence[Sequence[tuple[int, int]]]
+        self,
+        channels: int,
+        classes: int,
+        patch: int,
+        stem_width: int,
+        stages: Sequence[Sequence[tuple[int, int]]],
+        make: Callable[..., nn.Module] = lambda kind, *settings: kind(*settings),
     ) -> None:
         super().__init__()
-        self.patch = nn.PixelUnshuffle(patch)
-        self.stem = nn.Conv2d(channels * patch**2, stem_width, 3, padding=1, bias=False)
-        self.stem_norm = nn.BatchNorm2d(stem_width)
+        self.patch = make(nn.PixelUnshuffle, patch)
+        self.stem = make(Convolution, channels * patch**2, stem_width)
+        self.stem_norm = make(nn.BatchNorm2d, stem_width)
         self.stages = nn.ModuleList()
         width = stem_width
         for index, blocks in enumerate(stages):
             stage = nn.Sequential()
             for position, (middle, channels_out) in enumerate(blocks):
                 stride = 2 if index > 0 and position == 0 else 1
-                stage.append(ResidualBlock(width, middle, channels_out, stride))
+                stage.append(make(ResidualBlock, width, middle, channels_out, stride))
                 width = channels_out
             self.stages.append(stage)
-        self.classifier = nn.Linear(width, classes)
+        self.classifier = make(nn.Linear, width, classes)
 
     def parts(self) -> list[nn.Module]:
         """Modules whose composition is the network: the stem, every block, and the head."""

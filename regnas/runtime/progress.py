@@ -47,8 +47,8 @@ class Bar:
             self._progress.start()
         return self
 
-    def advance(self, note: str = "") -> None:
-        self.done += 1
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        self.done += steps
         if self._progress is not None:
             self._progress.update(self._task, completed=self.done, note=note)
             return

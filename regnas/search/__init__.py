@@ -4,7 +4,7 @@ from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, Search
 from regnas.search.families import FamilySearch, Order
 from regnas.search.rewards import REWARDS, Measures, Reward, TopOne, TopOneAndFlips
 from regnas.search.searching import Tier, best, search
-from regnas.search.study import Study, Trial, sqlite_storage, study_names
+from regnas.search.study import Study, Trial, open_storage, sqlite_storage, study_names
 
 __all__ = [
     "ALGORITHMS",
@@ -22,6 +22,7 @@ __all__ = [
     "TopOneAndFlips",
     "Trial",
     "best",
+    "open_storage",
     "search",
     "sqlite_storage",
     "study_names",

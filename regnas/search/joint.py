@@ -54,7 +54,7 @@ def search_chains(
     # A chain of the first generation costs an evaluation for every member, a later one for the member that changed.
     total = max(first, candidates * len(budgets) - first * (len(budgets) - 1))
     trials = study.trials()
-    with Bar(f"search {key[-2]} {key[-1]}", total, len(trials)) as bar, study.recording() as record:
+    with Bar(f"search {key[-2]} {key[-1]}", total, len(trials)) as bar:
         while len(trials) < total:
             begun = len(trials) - len(trials) % first
             generation = _generation(space, list(budgets.values()), trials[:begun], evolution, chooser(*key, begun))
@@ -63,12 +63,13 @@ def search_chains(
                 break
             members = in_prefix_order(list(dict.fromkeys(member for chain in remaining for member in chain)))
             predicted = dict(zip(members, evaluator.predict_each(members), strict=True))
+            evaluated = []
             for chain in remaining:
                 measures = chain_measures({name: predicted[own] for name, own in zip(budgets, chain, strict=True)})
-                trial = Trial(chain[-1], space.cost(chain[-1]).macs, measures, reward(measures), chain)
-                record(trial)
-                trials.append(trial)
-                bar.advance(f"best {best(trials).reward:.4f}")
+                evaluated.append(Trial(chain[-1], space.cost(chain[-1]).macs, measures, reward(measures), chain))
+            study.record(evaluated)
+            trials += evaluated
+            bar.advance(f"best {best(trials).reward:.4f}", len(evaluated))
             stop_if_asked()
     return best(trials).chain
 

@@ -47,7 +47,7 @@ def search(
     BudgetSampler(tier.space, tier.budget).require_any(f"search for {tier.name}")
     trials = study.trials()
     description = f"search {' '.join(str(part) for part in key[-2:])}"
-    with Bar(description, candidates, len(trials)) as bar, study.recording() as record:
+    with Bar(description, candidates, len(trials)) as bar:
         while len(trials) < candidates:
             # The generation under way is asked for again from what was known at its start, so that a search which
             # was interrupted in the middle of it goes on with the same candidates.
@@ -56,11 +56,11 @@ def search(
             remaining = in_prefix_order(generation[: candidates - begun])[len(trials) - begun :]
             if not remaining:
                 break
-            for architecture, predictions in zip(remaining, evaluator.predict_each(remaining), strict=True):
-                trial = tier.trial(architecture, predictions)
-                record(trial)
-                trials.append(trial)
-                bar.advance(f"best {best(trials).reward:.4f}")
+            for group in evaluator.predict_groups(remaining):
+                evaluated = [tier.trial(architecture, predictions) for architecture, predictions in group.items()]
+                study.record(evaluated)
+                trials += evaluated
+                bar.advance(f"best {best(trials).reward:.4f}", len(evaluated))
             stop_if_asked()
     return trials
 

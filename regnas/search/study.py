@@ -6,16 +6,17 @@ record is all the state that a search has: resuming reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import optuna
+from optuna.storages import RDBStorage
 from sqlalchemy.exc import SQLAlchemyError
 
 from regnas.errors import ArtifactError, EnvironmentProblem
 from regnas.search.genes import distributions
+from regnas.search.recording import TrialWriter
 from regnas.search.rewards import Measures
 from regnas.space import Architecture, SearchSpace
 
@@ -39,26 +40,33 @@ class Trial:
 class Study:
     """The trials of one search, in the order in which they were evaluated."""
 
-    def __init__(self, storage: str, name: str, space: SearchSpace) -> None:
+    def __init__(self, storage: str | RDBStorage, name: str, space: SearchSpace) -> None:
         self._distributions = distributions(space)
         try:
+            opened = open_storage(storage) if isinstance(storage, str) else storage
             self._study = optuna.create_study(
-                storage=storage, study_name=name, direction="maximize", load_if_exists=True
+                storage=opened, study_name=name, direction="maximize", load_if_exists=True
             )
+            self._writer = TrialWriter(opened, self._study)
         except STORAGE_ERRORS as error:
-            raise ArtifactError(f"the study {storage} cannot be opened: {_first_line(error)}") from None
+            raise ArtifactError(f"the study {name} cannot be opened: {_first_line(error)}") from None
 
     def trials(self) -> list[Trial]:
         found = self._study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
         return [_trial(frozen) for frozen in found]
 
-    @contextmanager
-    def recording(self) -> Iterator[Callable[[Trial], None]]:
-        yield self.record
+    def record(self, trials: Sequence[Trial]) -> None:
+        """All of them or none; what is recorded survives whatever comes."""
+        try:
+            self._writer.add([self._frozen(trial) for trial in trials])
+        except STORAGE_ERRORS as error:
+            raise EnvironmentProblem(
+                f"a candidate cannot be recorded: {_first_line(error)}; the earlier ones are kept, go on with --resume"
+            ) from None
 
-    def record(self, trial: Trial) -> None:
+    def _frozen(self, trial: Trial) -> optuna.trial.FrozenTrial:
         genes = trial.architecture.genes()
-        frozen = optuna.create_trial(
+        return optuna.create_trial(
             params=genes,
             distributions={gene: self._distributions[gene] for gene in genes},
             value=trial.reward,
@@ -70,15 +78,17 @@ class Study:
                 **({"chain": [member.to_json() for member in trial.chain]} if trial.chain else {}),
             },
         )
-        try:
-            self._study.add_trial(frozen)
-        except STORAGE_ERRORS as error:
-            raise EnvironmentProblem(
-                f"a candidate cannot be recorded: {_first_line(error)}; the earlier ones are kept, go on with --resume"
-            ) from None
 
 
-def study_names(storage: str) -> set[str]:
+def open_storage(url: str) -> RDBStorage:
+    """The database of a URL, for all studies of a run."""
+    try:
+        return RDBStorage(url)
+    except STORAGE_ERRORS as error:
+        raise ArtifactError(f"the study {url} cannot be opened: {_first_line(error)}") from None
+
+
+def study_names(storage: RDBStorage) -> set[str]:
     """The searches that a storage has a record of."""
     return set(optuna.get_all_study_names(storage))
 

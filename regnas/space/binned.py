@@ -8,7 +8,8 @@ is rounded down.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from operator import add, le, sub
 from typing import NamedTuple
 
@@ -90,9 +91,25 @@ class BinnedGraph:
         self.exact = self._units == exact
         self._last = tuple(int(left // unit) for left, unit in zip(most, self._units, strict=True))
         self.taken = [[self.bins(edge.cost) for edge in node.edges] for node in self.nodes]
-        self.spans: list[Span | None] = [None] * len(self.nodes)
-        self.ways: list[list[Way]] = [[] for _ in self.nodes]
-        self._find_ways()
+        self._find_ways([range(len(node.edges)) for node in self.nodes])
+
+    def within(self, space: SearchSpace) -> BinnedGraph:
+        """The part of the graph that belongs to a narrower space; far quicker than building it anew."""
+        part = copy(self)
+        part.roots = [root for root in self.roots if root.resolution in space.resolutions]
+        open_edges: list[list[int]] = [[] for _ in self.nodes]
+        reached = {root.node.index for root in part.roots}
+        for node in self.nodes:
+            if node.index not in reached or node.finish is not None:
+                continue
+            stage = space.stages[node.stage]
+            options = stage.options[node.position] if node.position < stage.max_depth else ()
+            for number, edge in enumerate(node.edges):
+                if edge.block in options if edge.block is not None else node.position >= stage.min_depth:
+                    open_edges[node.index].append(number)
+                    reached.add(edge.after.index)
+        part._find_ways(open_edges)
+        return part
 
     def bins(self, cost: Cost) -> Bins:
         return tuple(int(axis(cost) // unit) for (axis, _), unit in zip(self._axes, self._units, strict=True))
@@ -110,13 +127,16 @@ class BinnedGraph:
         ]
         return low, tuple(high)
 
-    def _find_ways(self) -> None:
+    def _find_ways(self, open_edges: Sequence[Sequence[int]]) -> None:
+        self.spans: list[Span | None] = [None] * len(self.nodes)
+        self.ways: list[list[Way]] = [[] for _ in self.nodes]
         for node in reversed(self.nodes):
             ways = self.ways[node.index]
-            for number, (edge, taken) in enumerate(zip(node.edges, self.taken[node.index], strict=True)):
-                rest = self.spans[edge.after.index]
+            for number in open_edges[node.index]:
+                after, taken = node.edges[number].after, self.taken[node.index][number]
+                rest = self.spans[after.index]
                 if rest is not None and self._inside(_plus(rest.least, taken)):
-                    ways.append(Way(number, edge.after, Span(_plus(rest.least, taken), _plus(rest.most, taken))))
+                    ways.append(Way(number, after, Span(_plus(rest.least, taken), _plus(rest.most, taken))))
             wholes = [way.span for way in ways]
             if node.finish is not None and self._inside(head := self.bins(node.finish)):
                 wholes.append(Span(head, head))

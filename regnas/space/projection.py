@@ -39,7 +39,7 @@ class _Way:
     """The beginning of a network, ordered by how promising it is."""
 
     promise: float  # at least so many changes has a network that begins like this
-    to_go: int  # among equals the one that is nearest to its end, so that it is reached before others are begun
+    steps: int  # negative; among equals the one that came furthest, so that it is finished before others are begun
     tie: float
     changes: int = field(compare=False)
     node: Node = field(compare=False)
@@ -102,7 +102,7 @@ class Projection:
                 own, spent = here.changes + more, here.spent.plus(cost)
                 promise = own + self._fewest(tables, after, spent)
                 blocks = here.blocks if block is None else (*here.blocks, (here.node.stage, block))
-                way = _Way(promise, -after.index, random.random(), own, after, spent, here.resolution, blocks)
+                way = _Way(promise, here.steps - 1, random.random(), own, after, spent, here.resolution, blocks)
                 heappush(waiting, way)
         return None
 

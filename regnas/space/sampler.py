@@ -34,11 +34,16 @@ class CostCounts:
     One table serves every window on multiply-adds below the ceiling.
     """
 
-    def __init__(self, space: SearchSpace, ceiling: Budget) -> None:
+    def __init__(self, space: SearchSpace, ceiling: Budget, graph: BinnedGraph | None = None) -> None:
         self.space = space
-        self._graph = BinnedGraph(space, ceiling, MOST_BINS)
+        self.ceiling = ceiling
+        self._graph = graph or BinnedGraph(space, ceiling, MOST_BINS)
         self._rounded = len(space.stages) + sum(stage.max_depth for stage in space.stages) + 1
         self._ways = self._count_ways()
+
+    def within(self, space: SearchSpace) -> CostCounts:
+        """For a space that is narrower than this one."""
+        return CostCounts(space, self.ceiling, self._graph.within(space))
 
     def count(self, budget: Budget) -> float:
         """How many architectures are inside (an upper bound where costs had to be rounded)."""
@@ -68,14 +73,13 @@ class CostCounts:
         resolution, _, node = roots[chosen]
         low, high = windows[chosen]
         while node.edges:
-            taken = self._graph.taken[node.index]
+            taken, ways = self._graph.taken[node.index], self._graph.ways[node.index]
             weights = [1.0]  # a single way needs no weighing
-            if len(node.edges) > 1:
+            if len(ways) > 1:
                 weights = [
-                    self._between(edge.after, low - own[0], _less(high, own))
-                    for edge, own in zip(node.edges, taken, strict=True)
+                    self._between(way.after, low - taken[way.edge][0], _less(high, taken[way.edge])) for way in ways
                 ]
-            (index,) = random.choices(range(len(weights)), weights)
+            index = random.choices(ways, weights)[0].edge
             block, after, _ = node.edges[index]
             if block is not None:
                 stages[node.stage].append(block)
@@ -110,9 +114,13 @@ class CostCounts:
 class BudgetSampler:
     """All architectures of ``space`` inside one budget, to draw from and to count."""
 
-    def __init__(self, space: SearchSpace, budget: Budget) -> None:
+    def __init__(self, space: SearchSpace, budget: Budget, counts: CostCounts | None = None) -> None:
         self.budget = budget
-        self._counts = CostCounts(space, budget)
+        self._counts = counts or CostCounts(space, budget)
+
+    def within(self, space: SearchSpace) -> BudgetSampler:
+        """The same budget in a narrower space, such as the children of a parent."""
+        return BudgetSampler(space, self.budget, self._counts.within(space))
 
     @property
     def count(self) -> float:
@@ -136,6 +144,8 @@ class EvenSampler:
         low, high = space.macs_range
         if budget is not None:
             low, high = max(low, budget.min_macs), min(high, budget.max_macs)
+            if low > high:
+                raise infeasible(space, budget, "the budget")
         self._whole = replace(budget or Budget(low, high), min_macs=low, max_macs=high)
         edges = [low + (high - low) * index // slices for index in range(slices + 1)]
         self._counts = CostCounts(space, self._whole)

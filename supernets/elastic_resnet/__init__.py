@@ -9,6 +9,7 @@ from torch import nn
 from regnas.space import Architecture, Block, SearchSpace, Stage
 from supernets.elastic_resnet.network import resnet_of
 from supernets.elastic_resnet.rules import ElasticResNetRules
+from supernets.extraction import Make
 from supernets.sliced import SlicedSupernet
 
 NAME = "elastic_resnet"
@@ -61,5 +62,7 @@ class ElasticResNet:
         return resnet_of(architecture, input_shape[0], classes, self.patch, self.stem_width)
 
     def supernet(self, input_shape: tuple[int, int, int], classes: int) -> SlicedSupernet:
-        largest = self.space(input_shape, classes).largest
-        return SlicedSupernet(lambda architecture: self.network(architecture, input_shape, classes), largest)
+        def made(architecture: Architecture, make: Make) -> nn.Module:
+            return resnet_of(architecture, input_shape[0], classes, self.patch, self.stem_width, make)
+
+        return SlicedSupernet(made, self.space(input_shape, classes).largest)

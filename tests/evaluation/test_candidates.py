@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def some(space):
     anywhere, random = BudgetSampler(space, Budget(*space.macs_range)), Random(5)
-    return in_prefix_order([anywhere.sample(random) for _ in range(24)])
+    return in_prefix_order({anywhere.sample(random) for _ in range(30)})
 
 
 @pytest.fixture(scope="module")

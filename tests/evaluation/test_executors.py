@@ -33,7 +33,7 @@ def one_thread():
 @pytest.fixture(scope="module")
 def some(space):
     anywhere, random = BudgetSampler(space, Budget(*space.macs_range)), Random(8)
-    return in_prefix_order([anywhere.sample(random) for _ in range(20)])
+    return in_prefix_order({anywhere.sample(random) for _ in range(24)})
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def same(evaluator, some, expected):
     return all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster():
     from distributed import LocalCluster
 

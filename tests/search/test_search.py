@@ -4,17 +4,31 @@ import signal
 import subprocess
 import sys
 from functools import partial
+from random import Random
 
 import optuna
 import pytest
 import torch
+from sqlalchemy import MetaData, select
 
 from regnas.errors import ArtifactError, BudgetInfeasible, Interrupted
 from regnas.evaluation import Evaluator
 from regnas.flips import negative_flip_rate
 from regnas.runtime import signals
-from regnas.search import REWARDS, Evolution, FamilySearch, Measures, Study, Tier, Trial, best, search, sqlite_storage
-from regnas.space import Budget, contains
+from regnas.search import (
+    REWARDS,
+    Evolution,
+    FamilySearch,
+    Measures,
+    Study,
+    Tier,
+    Trial,
+    best,
+    open_storage,
+    search,
+    sqlite_storage,
+)
+from regnas.space import Budget, BudgetSampler, contains
 from supernets.elastic_resnet import ElasticResNet
 
 BUDGETS = {"small": Budget(76_000, 84_000), "medium": Budget(114_000, 126_000), "large": Budget(190_000, 210_000)}
@@ -86,10 +100,10 @@ def test_a_search_interrupted_anywhere_goes_on_with_the_same_candidates(tmp_path
     class Stopping(Study):
         recorded = 0
 
-        def record(self, trial):
-            super().record(trial)
-            self.recorded += 1
-            if self.recorded == stop_after:
+        def record(self, trials):
+            super().record(trials)
+            self.recorded += len(trials)
+            if self.recorded >= stop_after:
                 signals.ask_to_stop(signal.SIGINT)
 
     storage = sqlite_storage(tmp_path / "b.db")
@@ -174,14 +188,14 @@ path = Path(sys.argv[1])
 space = ElasticResNet().space((1, 16, 16), 10)
 study = Study(sqlite_storage(path), "x", space)
 trial = Trial(space.largest, 1, Measures(0.5, {}), 0.5)
-study.record(trial)
+study.record([trial])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 limit = path.stat().st_size + 8192
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 recorded = 1
 try:
     while recorded < 1000:
-        study.record(trial)
+        study.record([trial])
         recorded += 1
 except EnvironmentProblem as error:
     print(recorded, error.exit_code)
@@ -195,3 +209,40 @@ def test_a_full_disk_is_exit_5_and_every_recorded_candidate_is_kept(tmp_path):
     recorded, code = map(int, done.stdout.split())
     assert code == 5
     assert len(Study(sqlite_storage(path), "x", ElasticResNet().space((1, 16, 16), 10)).trials()) == recorded
+
+
+def test_what_is_written_at_once_is_what_optuna_writes_one_by_one(tmp_path, space, evaluator, monkeypatch):
+    """Row by row of every table, but for the times."""
+    anywhere, random = BudgetSampler(space, Budget(*space.macs_range)), Random(3)
+    trials = [
+        Trial(own, space.cost(own).macs, Measures(0.25, {"small": 0.125}), 0.125, (space.smallest, own))
+        for own in (anywhere.sample(random) for _ in range(5))
+    ]
+    at_once, one_by_one = (open_storage(sqlite_storage(tmp_path / f"{name}.db")) for name in ("a", "b"))
+    study = Study(at_once, "x", space)
+    study.record(trials[:2])
+    study.record(trials[2:])
+    monkeypatch.setattr("regnas.search.recording.SCHEMA", -1)  # as if Optuna had changed its tables
+    Study(one_by_one, "x", space).record(trials)
+    assert Study(at_once, "x", space).trials() == trials == Study(one_by_one, "x", space).trials()
+
+    def rows(storage):
+        content = MetaData()
+        content.reflect(storage.engine)
+        with storage.engine.connect() as connection:
+            return {
+                name: [
+                    {column: value for column, value in row._mapping.items() if not column.startswith("datetime")}
+                    for row in connection.execute(select(table))
+                ]
+                for name, table in content.tables.items()
+            }
+
+    def unordered(rows):  # Optuna writes the parameters trial by trial, so that their own numbers differ
+        keys = ("param_id", "trial_user_attribute_id", "trial_value_id")
+        return {
+            name: sorted(str({key: value for key, value in row.items() if key not in keys}) for row in entries)
+            for name, entries in rows.items()
+        }
+
+    assert unordered(rows(at_once)) == unordered(rows(one_by_one))

@@ -37,12 +37,17 @@ class Evolution:
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
         best = self.best(told)
         anywhere = BudgetSampler(space, budget)
+        families: dict[object, BudgetSampler] = {}  # the same parents come together again and again
 
         def draw(misses: int) -> Architecture:
             # The neighbourhood of the best may be exhausted: from half of the patience on, look anywhere.
-            if best and misses < MOST_KNOWN_IN_A_ROW // 2:
-                return BudgetSampler(self.offspring(space, best, random), budget).sample(random)
-            return anywhere.sample(random)
+            if not best or misses >= MOST_KNOWN_IN_A_ROW // 2:
+                return anywhere.sample(random)
+            offspring = self.offspring(space, best, random)
+            key = (offspring.stages, offspring.resolutions)
+            if key not in families:
+                families[key] = anywhere.within(offspring)
+            return families[key].sample(random)
 
         return unknown(draw, {trial.architecture for trial in told}, self.population)
 

@@ -64,7 +64,7 @@ class PredictorGuided:
         for _ in range(strangers):
             yield anywhere.sample(random)
         for first in range(strangers, self.pool, SIBLINGS):
-            offspring = BudgetSampler(evolution.offspring(space, best, random), budget)
+            offspring = anywhere.within(evolution.offspring(space, best, random))
             for _ in range(min(SIBLINGS, self.pool - first)):
                 yield offspring.sample(random)
 

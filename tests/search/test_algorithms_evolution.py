@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import hashlib
+from random import Random
+
+import pytest
+
+from regnas.search import Evolution, Measures, RandomSearch, Trial
+from regnas.space import Budget, BudgetSampler
+from supernets.elastic_resnet import ElasticResNet
+from tests.space.toy import enumerate_space, sized_space
+
+SPACE = ElasticResNet().space((1, 16, 16), 10)
+BUDGET = Budget(1_960_000, 2_040_000)
+
+
+def told_of(space, architecture, reward):
+    return Trial(architecture, space.cost(architecture).macs, Measures(reward, {}), reward)
+
+
+def play(algorithm, generations, reward):
+    told = []
+    for generation in range(generations):
+        asked = algorithm.ask(SPACE, BUDGET, told, Random(generation))
+        told += [told_of(SPACE, architecture, reward(architecture)) for architecture in asked]
+    return told
+
+
+def depth_of(architecture):
+    return float(sum(architecture.depths))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "digest"), [(Evolution(), "62853b391434cb24"), (RandomSearch(), "e478d3a8973b942b")]
+)
+def test_the_draws_of_earlier_versions_are_drawn_again(algorithm, digest):
+    """A search that an earlier version began goes on with the same candidates."""
+    told = play(algorithm, 4, lambda architecture: int(architecture.id, 16) % 1000 / 1000 + depth_of(architecture))
+    assert hashlib.sha256(" ".join(trial.architecture.id for trial in told).encode()).hexdigest()[:16] == digest
+
+
+def test_evolution_finds_more_than_chance():
+    """Deep networks are rare in this window; evolution has to climb to them."""
+    evolved = play(Evolution(population=20), 10, depth_of)
+    sampler, random = BudgetSampler(SPACE, BUDGET), Random(0)
+    by_chance = [depth_of(sampler.sample(random)) for _ in range(200)]
+    assert sum(trial.reward for trial in evolved[-20:]) / 20 > sum(by_chance) / 200 + 0.5
+
+
+def test_children_resemble_their_parents():
+    """With one parent family, a mutated child keeps most of its parent's blocks."""
+    sampler, random = BudgetSampler(SPACE, BUDGET), Random(0)
+    told = [told_of(SPACE, sampler.sample(random), 1.0 if index == 0 else 0.0) for index in range(2)]
+    children = Evolution(population=30, parents=0.01, mutated=1.0, mutation_probability=0.1).ask(
+        SPACE, BUDGET, told, Random(1)
+    )
+
+    def shared(one, other):
+        pairs = [(block, other.stages[stage][position : position + 1]) for stage, position, block in one.blocks()]
+        return sum((block,) == there for block, there in pairs) / len(pairs)
+
+    likeness = [max(shared(child, trial.architecture) for trial in told) for child in children]
+    assert sum(likeness) / len(likeness) > 0.6
+
+
+def test_a_mutation_can_change_the_resolution():
+    """Of parents with one resolution alone, children with others come by mutation and not by mixing."""
+    space, budget = sized_space(), Budget(30, 200)
+    parents = [network for network in enumerate_space(space) if network.resolution == 2 and space.cost(network) in budget]
+    told = [told_of(space, network, depth_of(network)) for network in Random(0).sample(parents, 8)]
+    mutated = Evolution(population=20, mutated=1.0).ask(space, budget, told, Random(1))
+    assert {child.resolution for child in mutated} == {1, 2, 3}
+    evolution, best = Evolution(mutated=1e-9), [trial.architecture for trial in told]
+    assert all(evolution.offspring(space, best, Random(seed)).resolutions == (2,) for seed in range(50))
