@@ -38,6 +38,6 @@ class SlicedSupernet(nn.Module):
         template = self._made(architecture, lay_out)
         whole = dict(self.largest.named_parameters()) | dict(self.largest.named_buffers())
         # A template holds a layer that recurs as one object, at each of its places.
-        places = {"remove_duplicate": False}
-        wanted = chain(template.named_parameters(**places), template.named_buffers(**places))
-        return template, {name: leading_slice(whole[name], like) for name, like in wanted}
+        parameters = template.named_parameters(remove_duplicate=False)
+        buffers = template.named_buffers(remove_duplicate=False)
+        return template, {name: leading_slice(whole[name], like) for name, like in chain(parameters, buffers)}

@@ -1,4 +1,4 @@
-"""A space of the size of published ones: inverted bottlenecks with a kernel and an expansion, in stages of some depth."""
+"""A space as large as published ones: inverted bottlenecks with a kernel and an expansion, in stages of some depth."""
 
 from __future__ import annotations
 

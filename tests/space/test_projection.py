@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from dataclasses import replace
 from random import Random
@@ -66,30 +67,41 @@ def test_what_is_inside_stays_as_it_is(network, seed):
 
 
 def test_a_worked_example():
-    """Two blocks of width 2 and k 3 in the first stage of the toy, nothing in the second.
+    """Two blocks of width 2 and k 3 in the first stage of the toy and none in the second.
 
-    The stem costs 10, the blocks 1 * 2 * 3 and 2 * 2 * 3, the head 2: 30 in all. For 22 one k must become 1, and only
-    that of the second block (4 instead of 12) does it; for 14 (k of 1: 2 and 4 less...) more has to change.
+    The stem costs 10, the blocks 1 * 2 * 3 and 2 * 2 * 3, the head 2: 30 in all. For 22 a single gene has to change,
+    the second k to 1: 8 less. Without the second block it would be 18.
     """
-    space = toy_space()
-    block = Block.of(width=2, k=3)
+    space, block = toy_space(), Block.of(width=2, k=3)
     whole = Architecture("toy", ((block, block), ()))
     assert space.cost(whole).macs == 30
-    wanted = whole.genes()
-    found = Projection(space, Budget(22, 22)).nearest(wanted, Random(0))
+    found = Projection(space, Budget(22, 22)).nearest(whole.genes(), Random(0))
     assert found == Architecture("toy", ((block, Block.of(width=2, k=1)), ()))
 
 
-def test_blocks_are_not_left_out_to_come_near():
-    """Four genes of one block are cheaper to change than a depth that loses a block of three genes... and so it stays."""
-    space = mobile_space(2, 4)
-    random, choices = Random(0), gene_choices(space)
-    middle = sum(space.macs_range) // 2
+def test_networks_come_out_as_deep_as_they_are_wanted():
+    """In a window around what suggestions by chance cost in the middle, neither more nor fewer blocks help."""
+    space, random = mobile_space(2, 4), Random(0)
+    choices = gene_choices(space)
+    wanted = [{gene: random.choice(values) for gene, values in choices.items()} for _ in range(100)]
+    middle = statistics.median(space.cost(network_of(space, each)).macs for each in wanted)
     near = Projection(space, Budget(int(0.98 * middle), int(1.02 * middle)))
-    wanted = [{gene: random.choice(values) for gene, values in choices.items()} for _ in range(60)]
-    found = [near.nearest(each, random) for each in wanted]
-    depths = [sum(network.depths) for network in found]
-    assert abs(sum(depths) / 60 - sum(each["stage1.depth"] + each["stage2.depth"] for each in wanted) / 60) < 0.4
+    asked = [each["stage1.depth"] + each["stage2.depth"] for each in wanted]
+    found = [sum(near.nearest(each, random).depths) for each in wanted]
+    assert statistics.mean(found) == pytest.approx(statistics.mean(asked), abs=0.6)
+
+
+def network_of(space, wanted):
+    return Architecture(
+        space.name,
+        tuple(
+            tuple(
+                Block.of(**{name: wanted[f"stage{stage}.block{block}.{name}"] for name in ("kernel", "expansion")})
+                for block in range(1, wanted[f"stage{stage}.depth"] + 1)
+            )
+            for stage in (1, 2)
+        ),
+    )
 
 
 def test_equals_are_chosen_by_chance():
