@@ -1,12 +1,10 @@
 """How fast a search is beside the `ofa` package, each line a ratio of times measured in turns in one process.
 
-    python benchmarks/search_speed.py sampling macs evaluation > benchmarks/search_speed.json
+    python benchmarks/search_speed.py sampling macs evaluation sharing memory
+    python benchmarks/search_speed.py forward_share --run runs/digits --run runs/cifar10
 
-`sharing` and `forward_share` take run folders with trained supernets (`regnas train digits --out runs/digits`, and the
-same with cifar10), and `memory` is measured in a process of its own:
-
-    python benchmarks/search_speed.py sampling macs evaluation sharing forward_share memory \
-        --run runs/digits --run runs/cifar10 > benchmarks/search_speed.json
+Every part is kept in benchmarks/search_speed.json as it is done. `forward_share` takes run folders with trained
+supernets (`regnas train digits`, `regnas train cifar10`), and `memory` is measured in a process of its own.
 
 Candidates for `evaluation` and `sharing` are those that an evolution asks for in its second generation, when it breeds
 from the best of the first (by a reward drawn at random: no time depends on it).
@@ -49,6 +47,7 @@ from regnas.supernet import supernet_plugins
 IMAGENET = ((3, 224, 224), 1000)
 COUNT, REPEATS = 100, 5
 CPU = torch.device("cpu")
+RESULTS = Path(__file__).with_suffix(".json")
 IDENTITY = Preprocessing((0.0,) * 3, (1 / 255,) * 3)
 
 
@@ -82,13 +81,20 @@ def sampling() -> dict[str, Any]:
     results: dict[str, Any] = {}
     for name, (space, budget, floor) in cases.items():
 
-        def draw(space: SearchSpace = space, budget: Budget = budget, floor: Architecture | None = floor) -> None:
+        drawn: list[Architecture] = []
+
+        def draw(
+            space: SearchSpace = space,
+            budget: Budget = budget,
+            floor: Architecture | None = floor,
+            drawn: list[Architecture] = drawn,
+        ) -> None:
             random = Random(1)
             sampler = BudgetSampler(space.above(floor) if floor else space, budget)
-            drawn = [sampler.sample(random) for _ in range(COUNT)]
-            assert all(space.cost(each) in budget and (not floor or contains(each, floor)) for each in drawn)
+            drawn += [sampler.sample(random) for _ in range(COUNT)]
 
         results[name] = {"seconds": statistics.median(seconds(draw) for _ in range(REPEATS))}
+        assert all(space.cost(each) in budget and (not floor or contains(each, floor)) for each in drawn)
     peer = PeerNetwork(ks_list=[3, 5, 7], expand_ratio_list=[3, 4, 6], depth_list=[2, 3, 4])
     for millions in (300, 150):
         inside, spent = rejection(peer, mobile, around(millions), most_seconds=20)
@@ -263,7 +269,7 @@ def memory() -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def _memory(count: int = 6000) -> dict[str, Any]:
+def _memory(count: int = 2000) -> dict[str, Any]:
     torch.manual_seed(0)
     plugin = supernet_plugins()["ofa_mobilenet_v3"]()
     space = plugin.space(*IMAGENET)
@@ -273,7 +279,7 @@ def _memory(count: int = 6000) -> dict[str, Any]:
     images = torch.randint(0, 256, (count, 3, 224, 224), dtype=torch.uint8)
     calibration = images[:128].clone()
     runner = CandidateRunner(supernet, calibration, images, IDENTITY, CPU)
-    runner.run(bred(space, around(300), LARGEST_GROUP))
+    runner.run(bred(space, around(150), LARGEST_GROUP))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     network = sum(tensor.numel() * tensor.element_size() for tensor in supernet.state_dict().values())
     return {
@@ -281,7 +287,11 @@ def _memory(count: int = 6000) -> dict[str, Any]:
         "supernet_bytes": network,
         "search_split_bytes": images.numel(),
         "peak_bytes_beyond_the_interpreter": peak - before,
-        "in_search_splits_beyond_the_network": (peak - before - network) / images.numel(),
+        # Beside the split a search holds the activations of a batch and a group of candidates, whatever its size.
+        "beside_network_and_split_bytes": (over := peak - before - network - images.numel()),
+        "in_search_splits_beyond_the_network": {
+            str(size): 1 + over / (size * 3 * 224 * 224) for size in (count, 5000, 10000)
+        },
     }
 
 
@@ -305,8 +315,18 @@ def main() -> None:
         "forward_share": lambda: forward_share(arguments.run),
         "memory": memory,
     }
-    results = {part: parts[part]() for part in arguments.parts}
-    print(json.dumps({"command": " ".join(sys.argv), "machine": describe_machine(CPU), "results": results}, indent=2))
+    for part in arguments.parts:
+        begun = time.perf_counter()
+        measured = parts[part]()
+        kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        kept[part] = {
+            "command": f"python benchmarks/search_speed.py {part}",
+            "machine": describe_machine(CPU),
+            "seconds": round(time.perf_counter() - begun, 1),
+            "results": measured,
+        }
+        RESULTS.write_text(json.dumps(kept, indent=2) + "\n")
+        print(part, json.dumps(measured, indent=2), flush=True)
 
 
 if __name__ == "__main__":

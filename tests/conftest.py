@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.tiny import write_tiny, write_tiny_update
+
+settings.register_profile("regnas", deadline=None)  # time belongs into the benchmarks
+settings.load_profile("regnas")
 
 
 @dataclass(frozen=True)

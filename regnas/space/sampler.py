@@ -26,6 +26,7 @@ from regnas.space.space import SearchSpace
 
 MOST_BINS = 1 << 15
 MOST_REDRAWS = 10_000
+SMALLEST_SHARE = 1e-6
 
 
 class CostCounts:
@@ -40,6 +41,7 @@ class CostCounts:
         self._graph = graph or BinnedGraph(space, ceiling, MOST_BINS)
         self._rounded = len(space.stages) + sum(stage.max_depth for stage in space.stages) + 1
         self._ways = self._count_ways()
+        self._sums: dict[int, list[float]] = {}  # of the ways from a node, up to every bin; made when they are needed
 
     def within(self, space: SearchSpace) -> CostCounts:
         """For a space that is narrower than this one."""
@@ -106,9 +108,26 @@ class CostCounts:
         return ways
 
     def _between(self, node: Node, low: int, high: Bins) -> float:
+        """How many ways there are from a place inside a window."""
         span = self._graph.spans[node.index]
-        part = None if span is None else span.window(low, high)
+        if span is None:
+            return 0.0
+        if len(high) == 1:
+            return self._between_two(node, max(low - span.least[0], 0), high[0] - span.least[0] + 1)
+        part = span.window(low, high)
         return 0.0 if part is None else float(self._ways[node.index][part].sum())
+
+    def _between_two(self, node: Node, start: int, end: int) -> float:
+        """By the difference of two running sums, unless it is so small beside them that rounding would decide it."""
+        ways = self._ways[node.index]
+        end = min(end, len(ways))
+        if end <= start:
+            return 0.0
+        sums = self._sums.get(node.index)
+        if sums is None:
+            sums = self._sums[node.index] = [0.0, *np.cumsum(ways).tolist()]
+        difference = sums[end] - sums[start]
+        return difference if difference > SMALLEST_SHARE * sums[end] else float(ways[start:end].sum())
 
 
 class BudgetSampler:

@@ -48,7 +48,7 @@ def test_misspelt_and_wrong_typed_keys_are_reported_all_at_once_with_the_nearest
         'regnas: bad: training.momentum = "high": input should be a valid number',
         "regnas: bad: search.candidates = 8.5: input should be a valid integer",
         'regnas: bad: search.algorithm: unknown algorithm "evolutoin"; did you mean "evolution"? '
-        "(known: evolution, random)",
+        "(known: evolution, nsga2, predictor_guided, random, tpe)",
     ]
     assert not (tmp_path / "run").exists()
 
