@@ -34,9 +34,7 @@ from ofa.utils.pytorch_utils import count_net_flops
 
 from regnas.config import parse_config
 from regnas.data import Preprocessing
-from regnas.evaluation.candidates import CandidateRunner
-from regnas.evaluation.evaluator import LARGEST_GROUP
-from regnas.evaluation.prefixes import in_prefix_order
+from regnas.evaluation import LARGEST_GROUP, CandidateRunner, ExecutorChoice, in_prefix_order
 from regnas.pipeline import open_evaluator, prepare, search_family, train_supernet
 from regnas.run_folder import RunFolder
 from regnas.runtime.machine import describe_machine
@@ -251,7 +249,7 @@ def forward_share(runs: list[Path]) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as place:
             folder = RunFolder.create(Path(place), config.name, config.table, describe_machine(CPU), "overwrite")
             folder.supernet = path / "supernet"
-            job = prepare(config, folder, None, ())
+            job = prepare(config, folder, ExecutorChoice(), ())
             evaluator = open_evaluator(job, train_supernet(job))
             spent = seconds(lambda job=job, evaluator=evaluator: search_family(job, evaluator))
             evaluator.close()

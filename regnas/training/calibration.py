@@ -31,17 +31,30 @@ def calibrate(network: nn.Module, images: Tensor) -> nn.Module:
 
 @contextmanager
 def calibrating(network: nn.Module) -> Iterator[None]:
-    """Inside, every batch that goes through the network counts for its statistics; afterwards it evaluates."""
+    """Inside, every batch that goes through the network counts for its statistics; afterwards it evaluates.
+
+    A variance is that of the batch itself, as once-for-all calibrates: torch would keep it as an estimate for all
+    images, which is larger by n / (n - 1) for n values a channel.
+    """
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
     momenta = [norm.momentum for norm in norms]
+    values: dict[nn.Module, int] = {}  # a channel, of a batch
+    hooks = [norm.register_forward_pre_hook(lambda norm, x: _note(values, norm, x[0])) for norm in norms]
     for norm in norms:
         norm.reset_running_stats()
         norm.momentum = None  # None means: the plain average over all batches
     network.train()
     yield
-    for norm, momentum in zip(norms, momenta, strict=True):
+    for norm, momentum, hook in zip(norms, momenta, hooks, strict=True):
+        hook.remove()
         norm.momentum = momentum
+        if norm.running_var is not None and values.get(norm, 1) > 1:
+            norm.running_var.mul_((values[norm] - 1) / values[norm])
     network.eval()
+
+
+def _note(values: dict[nn.Module, int], norm: nn.Module, x: Tensor) -> None:
+    values.setdefault(norm, x.numel() // x.shape[1])
 
 
 def calibration_batch(images: Tensor) -> int:

@@ -73,7 +73,7 @@ def calibrated_by_hand(shop, network, share):
     with torch.no_grad():
         network(shop.splits.preprocessing(part.images[chosen]))
     return {
-        name: (module.given.mean(dim=(0, 2, 3)), module.given.transpose(0, 1).flatten(1).var(dim=1))
+        name: (module.given.mean(dim=(0, 2, 3)), module.given.transpose(0, 1).flatten(1).var(dim=1, correction=0))
         for name, module in network.named_modules()
         if isinstance(module, _BatchNorm)
     }
