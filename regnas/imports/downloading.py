@@ -31,7 +31,8 @@ def _chunks(url: str, path: Path) -> Iterator[bytes]:
     """What comes from the network; only its own problems are caught here, not those of the disk."""
     request = urllib.request.Request(url, headers={"User-Agent": "regnas"})
     try:
-        with urllib.request.build_opener().open(request, timeout=TIMEOUT) as response:  # with the proxies of this moment
+        # An opener of its own: the global one keeps the proxies of the moment when it was made.
+        with urllib.request.build_opener().open(request, timeout=TIMEOUT) as response:
             yield from _checked(response, url, path)
     except HTTPError as error:
         error.close()  # it is the answer, too
