@@ -19,6 +19,8 @@ from regnas.training import spread_images
 
 # Candidates that are run together, for what they share: more would share little more and hold more networks at once.
 LARGEST_GROUP = 8
+# So many are run here: the members of a family that is found already are not worth waking workers for.
+FEW = 4
 
 
 class Evaluator:
@@ -28,6 +30,7 @@ class Evaluator:
         self.forward_seconds = 0.0  # of all workers
         self._runner = runner
         self._executor = executor
+        self._here = InProcess(runner)
         # What every candidate answers; workers take the tensor of targets over, and a view of it would be left behind.
         targets = split.targets.numpy().copy()
         self._truth = Predictions("", split.ids, targets, targets, groups=split.groups, split=split.digest)
@@ -72,9 +75,10 @@ class Evaluator:
     def predict_groups(self, architectures: Sequence[Architecture]) -> Iterator[dict[Architecture, Predictions]]:
         """As they are ready, in the order given; those that begin alike should be neighbours (``in_prefix_order``)."""
         unknown = [architecture for architecture in architectures if architecture not in self._known]
-        groups = self._grouped(unknown)
+        executor = self._executor if len(unknown) > FEW else self._here
+        groups = _grouped(unknown, executor.workers)
         waiting = deque(architectures)
-        for group, (predicted, seconds) in zip(groups, self._executor.run(groups), strict=True):
+        for group, (predicted, seconds) in zip(groups, executor.run(groups), strict=True):
             self.forward_seconds += seconds
             for architecture, answers in zip(group, predicted, strict=True):
                 self._known[architecture] = self._truth.answered_by(architecture.id, answers)
@@ -93,9 +97,9 @@ class Evaluator:
     def close(self) -> None:
         self._executor.close()
 
-    def _grouped(self, architectures: list[Architecture]) -> list[list[Architecture]]:
-        workers = self._executor.workers
-        # With several workers two groups for each, so that one that is slower holds nobody up for long.
-        share = math.ceil(len(architectures) / (2 * workers)) if workers > 1 else len(architectures)
-        size = max(1, min(LARGEST_GROUP, share))
-        return [architectures[start : start + size] for start in range(0, len(architectures), size)]
+
+def _grouped(architectures: list[Architecture], workers: int) -> list[list[Architecture]]:
+    # With several workers two groups for each, so that one that is slower holds nobody up for long.
+    share = math.ceil(len(architectures) / (2 * workers)) if workers > 1 else len(architectures)
+    size = max(1, min(LARGEST_GROUP, share))
+    return [architectures[start : start + size] for start in range(0, len(architectures), size)]
