@@ -16,7 +16,7 @@ from regnas.networks import fold_batch_norms, folding_is_exact
 from regnas.runtime.signals import stop_if_asked
 from regnas.space import Architecture
 from regnas.supernet import InputShape, Supernet, SupernetPlugin
-from regnas.training import calibrate, calibration_batch, prediction_batch, prepared
+from regnas.training import calibrating, calibration_batch, prediction_batch, prepared
 
 Predicted = NDArray[np.int64]  # [samples], the class of the highest logit
 
@@ -64,17 +64,20 @@ class CandidateRunner:
         self._device = device
         self._folds: bool | None = None
 
+    @torch.no_grad()
     def network(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own with its own batch-norm statistics, in evaluation mode."""
         network = self._supernet.extract(architecture).to(memory_format=torch.channels_last)
-        return calibrate(network, prepared(self._calibration, self._preprocessing, self._device))
+        with calibrating(network):
+            for batch in self._calibration_batches():
+                network(batch)
+        return network
 
     def run(self, architectures: Sequence[Architecture]) -> tuple[list[Predicted], float]:
         """What each predicts, and the seconds of all that were spent inside forward passes."""
         clock = Clock()
         trees = parts_trees(architectures, self._supernet.extract)
-        size = calibration_batch(self._calibration)
-        calibrate_trees(trees, lambda: self._batches(self._calibration, size), clock)
+        calibrate_trees(trees, self._calibration_batches, clock)
         if self._may_fold(architectures[0]):
             for tree in trees:
                 for node in tree.nodes():
@@ -97,6 +100,9 @@ class CandidateRunner:
             images = prepared(self._calibration[:FOLDING_IMAGES], self._preprocessing, self._device)
             self._folds = folding_is_exact(network, images)
         return self._folds
+
+    def _calibration_batches(self) -> Iterator[Tensor]:
+        return self._batches(self._calibration, calibration_batch(self._calibration))
 
     def _batches(self, images: Tensor, size: int) -> Iterator[Tensor]:
         for batch in torch.split(images, size):

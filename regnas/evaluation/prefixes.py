@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regnas.space import Architecture
-from regnas.training.calibration import calibrating
+from regnas.training import calibrating
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Training of supernets and of single networks."""
 
-from regnas.training.calibration import calibrate, calibration_batch
+from regnas.training.calibration import calibrate, calibrating, calibration_batch
 from regnas.training.objective import (
     Congruence,
     Objective,
@@ -38,6 +38,7 @@ __all__ = [
     "SupernetObjective",
     "Trainer",
     "calibrate",
+    "calibrating",
     "calibration_batch",
     "first_images",
     "logits_of",
