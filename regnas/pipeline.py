@@ -59,6 +59,7 @@ class Job:
     trainer: Trainer
     device: torch.device
     executor: ExecutorChoice
+    storage: RDBStorage  # of the searches
 
     @property
     def classes(self) -> int:
@@ -120,7 +121,8 @@ def prepare(
     trainings = 20 if values.training.epochs else 0
     check_space(folder.path, 3 * 2 * 4 * space.cost(space.largest).parameters * trainings + 2**24)
     executor = executor or ExecutorChoice(processes=values.machine.workers)
-    return Job(config, folder, splits, space, budgets, trainer, device, executor)
+    storage = open_storage(values.search.storage or sqlite_storage(folder.study))
+    return Job(config, folder, splits, space, budgets, trainer, device, executor, storage)
 
 
 def check_budgets(budgets: Mapping[str, Budget], space: SearchSpace) -> dict[str, float]:
@@ -176,7 +178,7 @@ def search_family(job: Job, evaluator: Evaluator) -> tuple[FamilySearch, dict[st
         algorithm=values.search.algorithm,
         candidates=values.search.candidates,
         evaluator=evaluator,
-        open_study=partial(_open_study, open_storage(_storage(job)), job.space),
+        open_study=partial(_open_study, job.storage, job.space),
         key=(values.seed, "search"),
     )
     architectures = search.family()
@@ -282,7 +284,7 @@ def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, A
         for method in methods
         for member, architecture in zip(job.budgets, method.architectures, strict=True)
     }
-    recorded = study_names(open_storage(_storage(job)))
+    recorded = study_names(job.storage)
     histories = [
         SearchHistory(name, tuple(search.open_study(name).trials()), architecture.id)
         for name, architecture in chosen.items()
@@ -344,10 +346,6 @@ def _training_facts(job: Job) -> dict[str, str]:
         "Weights": f"{imported.name}, imported from {imported.origin} (sha256 {imported.sha256[:16]})",
         "Training": training if epochs else "none: the supernet is used as it was imported",
     }
-
-
-def _storage(job: Job) -> str:
-    return job.config.values.search.storage or sqlite_storage(job.folder.study)
 
 
 def _open_study(storage: RDBStorage, space: SearchSpace, name: str) -> Study:

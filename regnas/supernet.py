@@ -30,6 +30,8 @@ class Supernet(Protocol):
         """The sub-network on its own, with copies of its weights; the same function of the images."""
         ...
 
+    def state_dict(self) -> dict[str, Tensor]: ...
+
 
 @dataclass(frozen=True)
 class Published:

@@ -8,13 +8,12 @@ construction, and running an architecture inside the supernet is the same comput
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain
 
 from torch import Tensor, nn
 
 from regnas.networks import leading_slice
 from regnas.space import Architecture
-from supernets.extraction import Make, build, lay_out, with_tensors
+from supernets.extraction import Cut, Make, build, lay_out, with_tensors
 
 
 class SlicedSupernet(nn.Module):
@@ -24,20 +23,16 @@ class SlicedSupernet(nn.Module):
         super().__init__()
         self.largest = made(largest, build)
         self._made = made
+        self._slices = Cut(self.largest, leading_slice)
 
     def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
-        logits: Tensor = with_tensors(*self._sub_network(architecture), self.training, copied=False)(images)
+        logits: Tensor = self._sub_network(architecture, copied=False)(images)
         return logits
 
     def extract(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own, with copies of its weights."""
-        return with_tensors(*self._sub_network(architecture), self.training)
+        return self._sub_network(architecture, copied=True)
 
-    def _sub_network(self, architecture: Architecture) -> tuple[nn.Module, dict[str, Tensor]]:
-        """The plain network without storage, and its weights as views of the shared ones."""
-        template = self._made(architecture, lay_out)
-        whole = dict(self.largest.named_parameters()) | dict(self.largest.named_buffers())
-        # A template holds a layer that recurs as one object, at each of its places.
-        parameters = template.named_parameters(remove_duplicate=False)
-        buffers = template.named_buffers(remove_duplicate=False)
-        return template, {name: leading_slice(whole[name], like) for name, like in chain(parameters, buffers)}
+    def _sub_network(self, architecture: Architecture, copied: bool) -> nn.Module:
+        """The plain network over copies or views of the shared weights."""
+        return with_tensors(self._made(architecture, lay_out), self._slices, self.training, copied=copied)

@@ -64,6 +64,10 @@ class CandidateRunner:
         self._device = device
         self._folds: bool | None = None
 
+    @property
+    def supernet_bytes(self) -> int:
+        return sum(tensor.nbytes for tensor in self._supernet.state_dict().values())
+
     @torch.no_grad()
     def network(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own with its own batch-norm statistics, in evaluation mode."""
@@ -77,7 +81,7 @@ class CandidateRunner:
         """What each predicts, and the seconds of all that were spent inside forward passes."""
         clock = Clock()
         trees = parts_trees(architectures, self._supernet.extract)
-        calibrate_trees(trees, self._calibration_batches, clock)
+        calibrate_trees(trees, self._calibration_batches(), clock)
         if self._may_fold(architectures[0]):
             for tree in trees:
                 for node in tree.nodes():
@@ -85,12 +89,10 @@ class CandidateRunner:
         predicted = [np.empty(len(self._images), np.int64) for _ in architectures]
         size = prediction_batch(self._images)
         for number, batch in enumerate(self._batches(self._images, size)):
-            span = slice(number * size, number * size + len(batch))
-
-            def take(index: int, logits: Tensor, span: slice = span) -> None:
-                predicted[index][span] = logits.argmax(1).cpu().numpy()
-
-            run_trees(trees, batch, clock, take)
+            with clock:
+                logits = run_trees(trees, batch)
+            for index, own in logits.items():
+                predicted[index][number * size : number * size + len(batch)] = own.argmax(1).cpu().numpy()
         return predicted, clock.seconds
 
     def _may_fold(self, architecture: Architecture) -> bool:

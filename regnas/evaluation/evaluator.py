@@ -17,8 +17,11 @@ from regnas.space import Architecture
 from regnas.supernet import Supernet
 from regnas.training import spread_images
 
-# Candidates that are run together, for what they share: more would share little more and hold more networks at once.
+# Candidates that are run together, for what they share: of large networks no more, since all of a group are held at
+# once and a search that is killed loses the group it was at; of small ones as many as take no more memory than these.
 LARGEST_GROUP = 8
+LARGEST_GROUP_OF_SMALL = 32
+GROUP_BYTES = 2**28
 # So many are run here: the members of a family that is found already are not worth waking workers for.
 FEW = 4
 
@@ -31,6 +34,8 @@ class Evaluator:
         self._runner = runner
         self._executor = executor
         self._here = InProcess(runner)
+        fitting = GROUP_BYTES // max(runner.supernet_bytes, 1)
+        self._largest_group = max(LARGEST_GROUP, min(LARGEST_GROUP_OF_SMALL, fitting))
         # What every candidate answers; workers take the tensor of targets over, and a view of it would be left behind.
         targets = split.targets.numpy().copy()
         self._truth = Predictions("", split.ids, targets, targets, groups=split.groups, split=split.digest)
@@ -76,7 +81,7 @@ class Evaluator:
         """As they are ready, in the order given; those that begin alike should be neighbours (``in_prefix_order``)."""
         unknown = [architecture for architecture in architectures if architecture not in self._known]
         executor = self._executor if len(unknown) > FEW else self._here
-        groups = _grouped(unknown, executor.workers)
+        groups = _grouped(unknown, executor.workers, self._largest_group)
         waiting = deque(architectures)
         for group, (predicted, seconds) in zip(groups, executor.run(groups), strict=True):
             self.forward_seconds += seconds
@@ -98,8 +103,8 @@ class Evaluator:
         self._executor.close()
 
 
-def _grouped(architectures: list[Architecture], workers: int) -> list[list[Architecture]]:
+def _grouped(architectures: list[Architecture], workers: int, largest: int) -> list[list[Architecture]]:
     # With several workers two groups for each, so that one that is slower holds nobody up for long.
     share = math.ceil(len(architectures) / (2 * workers)) if workers > 1 else len(architectures)
-    size = max(1, min(LARGEST_GROUP, share))
+    size = max(1, min(largest, share))
     return [architectures[start : start + size] for start in range(0, len(architectures), size)]

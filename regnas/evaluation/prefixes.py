@@ -33,11 +33,17 @@ class PartsTree:
             yield from branch.nodes()
 
 
-@dataclass
 class Clock:
-    """Seconds spent inside forward passes."""
+    """``with clock:`` around forward passes; their seconds."""
 
-    seconds: float = 0.0
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __enter__(self) -> None:
+        self.seconds -= time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter()
 
 
 def in_prefix_order(architectures: Iterable[Architecture]) -> list[Architecture]:
@@ -56,7 +62,7 @@ def parts_trees(
         level = roots
         for place, part in zip(places, parts, strict=True):
             if place not in level:
-                level[place] = PartsTree(part.to(memory_format=torch.channels_last))
+                level[place] = PartsTree(_channels_last(part))
             node = level[place]
             level = node.branches
         node.index = index
@@ -64,38 +70,35 @@ def parts_trees(
 
 
 @torch.no_grad()
-def calibrate_trees(trees: Sequence[PartsTree], batches: Callable[[], Iterator[Tensor]], clock: Clock) -> None:
+def calibrate_trees(trees: Sequence[PartsTree], batches: Iterable[Tensor], clock: Clock) -> None:
     """Give every part the batch-norm statistics of these images, and leave all in evaluation mode."""
     whole = nn.ModuleList(node.part for tree in trees for node in tree.nodes())
     with calibrating(whole):
-        for images in batches():
-            for tree in trees:
-                _run(tree, images, clock, lambda index, logits: None, to_the_end=False)
+        for images in batches:
+            with clock:
+                for tree in trees:
+                    _run(tree, images, {}, to_the_end=False)
 
 
 @torch.no_grad()
-def run_trees(
-    trees: Sequence[PartsTree], images: Tensor, clock: Clock, take: Callable[[int, Tensor], None]
-) -> None:
-    """Run a batch through every candidate; ``take`` gets the candidate's index and its logits."""
+def run_trees(trees: Sequence[PartsTree], images: Tensor) -> dict[int, Tensor]:
+    """The logits of every candidate, by its index."""
+    logits: dict[int, Tensor] = {}
     for tree in trees:
-        _run(tree, images, clock, take, to_the_end=True)
+        _run(tree, images, logits, to_the_end=True)
+    return logits
 
 
-def _run(
-    tree: PartsTree, x: Tensor, clock: Clock, take: Callable[[int, Tensor], None], to_the_end: bool
-) -> None:
+def _run(tree: PartsTree, x: Tensor, logits: dict[int, Tensor], to_the_end: bool) -> None:
     # Calibration ends with the last statistics: a classifier has none.
     if not to_the_end and not tree.branches and not _has_statistics(tree.part):
         return
-    begun = time.perf_counter()
     y = tree.part(x)
-    clock.seconds += time.perf_counter() - begun
     del x
     if tree.index is not None:
-        take(tree.index, y)
+        logits[tree.index] = y
     for branch in tree.branches.values():
-        _run(branch, y, clock, take, to_the_end)
+        _run(branch, y, logits, to_the_end)
 
 
 def _has_statistics(part: nn.Module) -> bool:
@@ -106,6 +109,14 @@ def _parts(network: nn.Module) -> list[nn.Module]:
     """A network that does not come in parts is one part: nothing is shared, and nothing else changes."""
     split = getattr(network, "parts", None)
     return list(split()) if split is not None else [network]
+
+
+def _channels_last(part: nn.Module) -> nn.Module:
+    """As ``part.to(memory_format=torch.channels_last)``, in a third of the time."""
+    for parameter in part.parameters():
+        if parameter.ndim == 4:
+            parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+    return part
 
 
 def _places(architecture: Architecture, parts: int) -> list[Hashable]:

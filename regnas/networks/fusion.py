@@ -45,7 +45,7 @@ def _fold(convolution: nn.Conv2d, norm: _BatchNorm) -> None:
         shift = norm.bias + shift
     if convolution.bias is not None:
         shift = shift + convolution.bias * scale
-    convolution.weight = nn.Parameter(convolution.weight * scale[:, None, None, None], requires_grad=False)
+    convolution.weight.mul_(scale[:, None, None, None])
     convolution.bias = nn.Parameter(shift, requires_grad=False)
 
 

@@ -6,5 +6,7 @@ from torch import Tensor
 
 
 def leading_slice(tensor: Tensor, like: Tensor) -> Tensor:
-    """The leading part of ``tensor`` of the shape of ``like``, as a view."""
+    """The leading part of ``tensor`` of the shape of ``like``, as a view or itself."""
+    if tensor.shape == like.shape:
+        return tensor
     return tensor[tuple(slice(size) for size in like.shape)]

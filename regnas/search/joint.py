@@ -17,10 +17,12 @@ from regnas.errors import BudgetInfeasible
 from regnas.evaluation.evaluator import Evaluator
 from regnas.evaluation.prefixes import in_prefix_order
 from regnas.flips import Predictions, negative_flip_rate
+from regnas.runtime.collection import settled
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
 from regnas.search.algorithms import Evolution
+from regnas.search.algorithms.evolution import Mixed, Offspring
 from regnas.search.rewards import Measures, Reward
 from regnas.search.searching import best
 from regnas.search.study import Study, Trial
@@ -54,7 +56,7 @@ def search_chains(
     # A chain of the first generation costs an evaluation for every member, a later one for the member that changed.
     total = max(first, candidates * len(budgets) - first * (len(budgets) - 1))
     trials = study.trials()
-    with Bar(f"search {key[-2]} {key[-1]}", total, len(trials)) as bar:
+    with Bar(f"search {key[-2]} {key[-1]}", total, len(trials)) as bar, settled():
         while len(trials) < total:
             begun = len(trials) - len(trials) % first
             generation = _generation(space, list(budgets.values()), trials[:begun], evolution, chooser(*key, begun))
@@ -117,8 +119,10 @@ def _child(
         space = space.above(parent[place - 1])
     if place + 1 < len(parent):
         space = space.below(parent[place + 1])
+    offspring: Offspring
     if random.random() < evolution.mutated:
-        child = evolution.mutant(space, budgets[place], parent[place], random)
+        offspring = evolution.mutated_at(space, parent[place], random)
     else:
-        child = evolution.mixed(space, budgets[place], parent[place], random.choice(parents)[place], random)
+        offspring = Mixed(parent[place], random.choice(parents)[place])
+    child = BudgetSampler(offspring.space(space), budgets[place]).sample(random)
     return (*parent[:place], child, *parent[place + 1 :])

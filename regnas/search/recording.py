@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import optuna
-from optuna.distributions import distribution_to_json
+from optuna.distributions import BaseDistribution, distribution_to_json
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial
-from sqlalchemy import Connection, MetaData, Table, func, insert, select
+from sqlalchemy import Connection, Engine, MetaData, Table, func, insert, select
 
 SCHEMA = 12
 TABLES = ("version_info", "studies", "trials", "trial_values", "trial_params", "trial_user_attributes")
@@ -28,7 +29,8 @@ class TrialWriter:
     def __init__(self, storage: RDBStorage, study: optuna.Study) -> None:
         self._study = study
         self._engine = storage.engine
-        self._tables = _known_tables(storage)
+        self._tables = _known_tables(storage.engine)
+        self._json: dict[BaseDistribution, str] = {}
 
     def add(self, trials: Sequence[FrozenTrial]) -> None:
         """All of them or none."""
@@ -43,13 +45,13 @@ class TrialWriter:
         known = connection.scalar(select(func.count()).where(own == self._study._study_id)) or 0
         values, parameters, attributes = [], [], []
         now = datetime.now(UTC).replace(tzinfo=None)
-        for number, trial in enumerate(trials, known):
-            row = {"number": number, "study_id": self._study._study_id, "state": "COMPLETE"}
-            inserted = connection.execute(
-                insert(tables["trials"]), row | {"datetime_start": now, "datetime_complete": now}
-            ).inserted_primary_key
-            assert inserted is not None
-            trial_id = {"trial_id": inserted[0]}
+        row = {"study_id": self._study._study_id, "state": "COMPLETE", "datetime_start": now, "datetime_complete": now}
+        ids = connection.scalars(
+            insert(tables["trials"]).returning(tables["trials"].c.trial_id, sort_by_parameter_order=True),
+            [row | {"number": number} for number in range(known, known + len(trials))],
+        )
+        for own_id, trial in zip(ids, trials, strict=True):
+            trial_id = {"trial_id": own_id}
             values.append(trial_id | {"objective": 0, "value": trial.value, "value_type": "FINITE"})
             for name, value in trial.params.items():
                 distribution = trial.distributions[name]
@@ -58,7 +60,7 @@ class TrialWriter:
                     | {
                         "param_name": name,
                         "param_value": distribution.to_internal_repr(value),
-                        "distribution_json": distribution_to_json(distribution),
+                        "distribution_json": self._json_of(distribution),
                     }
                 )
             attributes += [
@@ -69,11 +71,19 @@ class TrialWriter:
         connection.execute(insert(tables["trial_user_attributes"]), attributes)
 
 
-def _known_tables(storage: RDBStorage) -> dict[str, Table] | None:
+    def _json_of(self, distribution: BaseDistribution) -> str:
+        # The genes of all trials have the same few distributions.
+        if distribution not in self._json:
+            self._json[distribution] = distribution_to_json(distribution)
+        return self._json[distribution]
+
+
+@lru_cache(1)
+def _known_tables(engine: Engine) -> dict[str, Table] | None:
     metadata = MetaData()
-    metadata.reflect(storage.engine, only=lambda name, _: name in TABLES)
+    metadata.reflect(engine, only=lambda name, _: name in TABLES)
     if set(metadata.tables) != set(TABLES):
         return None
-    with storage.engine.connect() as connection:
+    with engine.connect() as connection:
         version = connection.scalar(select(metadata.tables["version_info"].c.schema_version))
     return dict(metadata.tables) if version == SCHEMA else None

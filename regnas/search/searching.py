@@ -9,6 +9,7 @@ from regnas.errors import BudgetInfeasible
 from regnas.evaluation.evaluator import Evaluator
 from regnas.evaluation.prefixes import in_prefix_order
 from regnas.flips import Predictions, negative_flip_rate
+from regnas.runtime.collection import settled
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
@@ -47,7 +48,7 @@ def search(
     BudgetSampler(tier.space, tier.budget).require_any(f"search for {tier.name}")
     trials = study.trials()
     description = f"search {' '.join(str(part) for part in key[-2:])}"
-    with Bar(description, candidates, len(trials)) as bar:
+    with Bar(description, candidates, len(trials)) as bar, settled():
         while len(trials) < candidates:
             # The generation under way is asked for again from what was known at its start, so that a search which
             # was interrupted in the middle of it goes on with the same candidates.

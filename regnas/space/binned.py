@@ -14,6 +14,7 @@ from operator import add, le, sub
 from typing import NamedTuple
 
 from regnas.errors import BudgetInfeasible
+from regnas.space.architecture import Block
 from regnas.space.budget import UNLIMITED, Budget, Cost, format_macs
 from regnas.space.graph import Node, reachable
 from regnas.space.space import SearchSpace
@@ -65,8 +66,8 @@ class Way(NamedTuple):
 class BinnedGraph:
     """Every place of ``space`` that can be reached, in the order of the forward pass, up to ``ceiling``.
 
-    By a node's index: what each edge takes (``taken``), what all that can follow inside the ceiling spans (``spans``,
-    None where nothing can), and the edges that can still lead there (``ways``).
+    By a node's index: what each edge takes (``taken``), what all that can follow inside the ceiling's window spans
+    (``spans``, None where nothing can), and the edges that can still lead there (``ways``).
     """
 
     def __init__(self, space: SearchSpace, ceiling: Budget, most_bins: int) -> None:
@@ -91,6 +92,9 @@ class BinnedGraph:
         self.exact = self._units == exact
         self._last = tuple(int(left // unit) for left, unit in zip(most, self._units, strict=True))
         self.taken = [[self.bins(edge.cost) for edge in node.edges] for node in self.nodes]
+        # Every cost on the longest way may have lost a part of a bin.
+        self.longest = len(space.stages) + sum(stage.max_depth for stage in space.stages) + 1
+        self._first = min(self.window(ceiling, stem, self.longest)[0] for _, stem in starts)
         self._find_ways([range(len(node.edges)) for node in self.nodes])
 
     def within(self, space: SearchSpace) -> BinnedGraph:
@@ -102,12 +106,13 @@ class BinnedGraph:
         for node in self.nodes:
             if node.index not in reached or node.finish is not None:
                 continue
-            stage = space.stages[node.stage]
-            options = stage.options[node.position] if node.position < stage.max_depth else ()
-            for number, edge in enumerate(node.edges):
-                if edge.block in options if edge.block is not None else node.position >= stage.min_depth:
-                    open_edges[node.index].append(number)
-                    reached.add(edge.after.index)
+            stage, numbers = space.stages[node.stage], node.edge_numbers
+            wanted: list[Block | None] = [None] if node.position >= stage.min_depth else []
+            if node.position < stage.max_depth:
+                wanted += stage.options[node.position]
+            for number in [numbers[block] for block in wanted if block in numbers]:
+                open_edges[node.index].append(number)
+                reached.add(node.edges[number].after.index)
         part._find_ways(open_edges)
         return part
 
@@ -130,20 +135,48 @@ class BinnedGraph:
     def _find_ways(self, open_edges: Sequence[Sequence[int]]) -> None:
         self.spans: list[Span | None] = [None] * len(self.nodes)
         self.ways: list[list[Way]] = [[] for _ in self.nodes]
+        before = self._spent_before(open_edges)
         for node in reversed(self.nodes):
-            ways = self.ways[node.index]
+            if not open_edges[node.index] and node.finish is None:
+                continue
+            ways = []
             for number in open_edges[node.index]:
                 after, taken = node.edges[number].after, self.taken[node.index][number]
                 rest = self.spans[after.index]
-                if rest is not None and self._inside(_plus(rest.least, taken)):
-                    ways.append(Way(number, after, Span(_plus(rest.least, taken), _plus(rest.most, taken))))
+                if rest is not None and self._inside(least := _plus(rest.least, taken)):
+                    ways.append(Way(number, after, Span(least, _plus(rest.most, taken))))
             wholes = [way.span for way in ways]
             if node.finish is not None and self._inside(head := self.bins(node.finish)):
                 wholes.append(Span(head, head))
-            if wholes:
-                least = [min(axis) for axis in zip(*(whole.least for whole in wholes), strict=True)]
-                most = [max(axis) for axis in zip(*(whole.most for whole in wholes), strict=True)]
-                self.spans[node.index] = Span(tuple(least), tuple(map(min, most, self._last)))
+            span = self._asked_for(wholes, *before[node.index]) if wholes else None
+            if span is not None:
+                self.spans[node.index] = span
+                first, last = span.least[0], span.most[0]
+                self.ways[node.index] = [w for w in ways if w.span.least[0] <= last and w.span.most[0] >= first]
+
+    def _spent_before(self, open_edges: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+        """By node, the least and the most multiply-adds on the ways to it."""
+        least, most = [self._last[0]] * len(self.nodes), [0] * len(self.nodes)
+        for root in self.roots:
+            least[root.node.index] = 0
+        for node in self.nodes:
+            low, high, taken = least[node.index], most[node.index], self.taken[node.index]
+            for number in open_edges[node.index]:
+                after, (own, *_) = node.edges[number].after.index, taken[number]
+                if low + own < least[after]:
+                    least[after] = low + own
+                if high + own > most[after]:
+                    most[after] = high + own
+        return list(zip(least, most, strict=True))
+
+    def _asked_for(self, wholes: Sequence[Span], least_before: int, most_before: int) -> Span | None:
+        """What spans all of them, as far as it leads into the ceiling's window after what was spent before."""
+        least = [min(axis) for axis in zip(*(whole.least for whole in wholes), strict=True)]
+        most = [max(axis) for axis in zip(*(whole.most for whole in wholes), strict=True)]
+        least[0] = max(least[0], self._first - most_before)
+        most = list(map(min, most, self._last))
+        most[0] = min(most[0], self._last[0] - least_before)
+        return Span(tuple(least), tuple(most)) if least[0] <= most[0] else None
 
     def _inside(self, bins: Bins) -> bool:
         return all(map(le, bins, self._last))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from regnas.space.architecture import Block
@@ -25,6 +26,10 @@ class Node:
     index: int = -1  # in the order of the forward pass
     edges: list[Edge] = field(default_factory=list)
     finish: Cost | None = None  # of the head, where all stages have ended
+
+    @cached_property
+    def edge_numbers(self) -> dict[Block | None, int]:
+        return {edge.block: number for number, edge in enumerate(self.edges)}
 
 
 def reachable(space: SearchSpace, starts: list[State]) -> list[Node]:

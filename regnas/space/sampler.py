@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import sub
 from random import Random
 
@@ -21,27 +21,30 @@ from regnas.errors import BudgetInfeasible
 from regnas.space.architecture import Architecture, Block
 from regnas.space.binned import BinnedGraph, Bins, infeasible
 from regnas.space.budget import Budget, Cost
-from regnas.space.graph import Node
+from regnas.space.graph import Edge, Node
 from regnas.space.space import SearchSpace
 
 MOST_BINS = 1 << 15
 MOST_REDRAWS = 10_000
 SMALLEST_SHARE = 1e-6
+OFTEN = 16  # sums over a part of a table take about as long as all its running sums
 
 
 class CostCounts:
-    """How many ways there are to complete a network from every place, by what they cost, up to ``ceiling``.
+    """How many ways there are to complete a network from every place, by what they cost, inside ``ceiling``.
 
-    One table serves every window on multiply-adds below the ceiling.
+    One table serves every window on multiply-adds inside the ceiling's.
     """
 
     def __init__(self, space: SearchSpace, ceiling: Budget, graph: BinnedGraph | None = None) -> None:
         self.space = space
         self.ceiling = ceiling
         self._graph = graph or BinnedGraph(space, ceiling, MOST_BINS)
-        self._rounded = len(space.stages) + sum(stage.max_depth for stage in space.stages) + 1
         self._ways = self._count_ways()
-        self._sums: dict[int, list[float]] = {}  # of the ways from a node, up to every bin; made when they are needed
+        self._sums: dict[int, NDArray[np.float64]] = {}  # of the ways from a node, up to every bin
+        self._asked = [0] * len(self._graph.nodes)
+        self._chances: dict[tuple[int, int, Bins], list[float]] = {}  # of the edges of a node in a window, running
+        self._counted: dict[Budget, float] = {}
 
     def within(self, space: SearchSpace) -> CostCounts:
         """For a space that is narrower than this one."""
@@ -49,7 +52,10 @@ class CostCounts:
 
     def count(self, budget: Budget) -> float:
         """How many architectures are inside (an upper bound where costs had to be rounded)."""
-        return sum(self._between(root.node, *self._window(budget, root.stem)) for root in self._graph.roots)
+        if budget not in self._counted:
+            whole = (self._between(root.node, *self._window(budget, root.stem)) for root in self._graph.roots)
+            self._counted[budget] = sum(whole)
+        return self._counted[budget]
 
     def sample(self, budget: Budget, random: Random) -> Architecture:
         self.require_any(budget, "the budget")
@@ -75,22 +81,30 @@ class CostCounts:
         resolution, _, node = roots[chosen]
         low, high = windows[chosen]
         while node.edges:
-            taken, ways = self._graph.taken[node.index], self._graph.ways[node.index]
+            edge, taken = self._next(node, low, high, random)
+            if edge.block is not None:
+                stages[node.stage].append(edge.block)
+            low, high = low - taken[0], _less(high, taken)
+            node = edge.after
+        return Architecture(self.space.name, tuple(tuple(blocks) for blocks in stages), resolution)
+
+    def _next(self, node: Node, low: int, high: Bins, random: Random) -> tuple[Edge, Bins]:
+        """One of the edges of a place, each in proportion to what can follow it inside the window; what it takes."""
+        taken, ways = self._graph.taken[node.index], self._graph.ways[node.index]
+        chance = self._chances.get(place := (node.index, low, high))
+        if chance is None:
             weights = [1.0]  # a single way needs no weighing
             if len(ways) > 1:
                 weights = [
                     self._between(way.after, low - taken[way.edge][0], _less(high, taken[way.edge])) for way in ways
                 ]
-            index = random.choices(ways, weights)[0].edge
-            block, after, _ = node.edges[index]
-            if block is not None:
-                stages[node.stage].append(block)
-            low, high = low - taken[index][0], _less(high, taken[index])
-            node = after
-        return Architecture(self.space.name, tuple(tuple(blocks) for blocks in stages), resolution)
+            # Few children of the same parents differ, so that the same windows come again and again.
+            chance = self._chances[place] = list(accumulate(weights))
+        number = random.choices(ways, cum_weights=chance)[0].edge
+        return node.edges[number], taken[number]
 
     def _window(self, budget: Budget, stem: Cost) -> tuple[int, Bins]:
-        return self._graph.window(budget, stem, self._rounded)
+        return self._graph.window(budget, stem, self._graph.longest)
 
     def _count_ways(self) -> list[NDArray[np.float64]]:
         """By node, [bins of each axis] over its span: in how many ways a network can be completed at that cost."""
@@ -118,16 +132,23 @@ class CostCounts:
         return 0.0 if part is None else float(self._ways[node.index][part].sum())
 
     def _between_two(self, node: Node, start: int, end: int) -> float:
-        """By the difference of two running sums, unless it is so small beside them that rounding would decide it."""
+        """By adding up, or, for a node that is asked often, by the difference of two running sums.
+
+        Unless the difference is so small beside them that rounding would decide it.
+        """
         ways = self._ways[node.index]
         end = min(end, len(ways))
         if end <= start:
             return 0.0
-        sums = self._sums.get(node.index)
-        if sums is None:
-            sums = self._sums[node.index] = [0.0, *np.cumsum(ways).tolist()]
-        difference = sums[end] - sums[start]
-        return difference if difference > SMALLEST_SHARE * sums[end] else float(ways[start:end].sum())
+        self._asked[node.index] += 1
+        if self._asked[node.index] > OFTEN:
+            sums = self._sums.get(node.index)
+            if sums is None:
+                sums = self._sums[node.index] = np.concatenate(([0.0], np.cumsum(ways)))
+            difference = float(sums[end] - sums[start])
+            if difference > SMALLEST_SHARE * sums[end]:
+                return difference
+        return float(ways[start:end].sum())
 
 
 class BudgetSampler:

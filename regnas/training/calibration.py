@@ -36,6 +36,7 @@ def calibrating(network: nn.Module) -> Iterator[None]:
     A variance is that of the batch itself, as once-for-all calibrates: torch would keep it as an estimate for all
     images, which is larger by n / (n - 1) for n values a channel.
     """
+    network.eval()  # all but the norms: no dropout
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
     momenta = [norm.momentum for norm in norms]
     values: dict[nn.Module, int] = {}  # a channel, of a batch
@@ -43,14 +44,14 @@ def calibrating(network: nn.Module) -> Iterator[None]:
     for norm in norms:
         norm.reset_running_stats()
         norm.momentum = None  # None means: the plain average over all batches
-    network.train()
+        norm.train()
     yield
     for norm, momentum, hook in zip(norms, momenta, hooks, strict=True):
         hook.remove()
         norm.momentum = momentum
+        norm.eval()
         if norm.running_var is not None and values.get(norm, 1) > 1:
             norm.running_var.mul_((values[norm] - 1) / values[norm])
-    network.eval()
 
 
 def _note(values: dict[nn.Module, int], norm: nn.Module, x: Tensor) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regnas.space import Architecture, Block, SearchSpace
 from supernets.attentive_nas.network import attentive_network
-from supernets.extraction import lay_out, with_tensors
+from supernets.extraction import Cut, lay_out, with_tensors
 
 KEPT_CHECKS = 1024
 
@@ -20,25 +20,25 @@ class AttentiveSupernet(nn.Module):
     def __init__(self, space: SearchSpace, channels: int, classes: int) -> None:
         super().__init__()
         self.largest = attentive_network(_everything(space), channels, classes)
+        self._slices = Cut(self.largest, central_slice)
         self._inputs = channels
         self._classes = classes
         self._check = lru_cache(KEPT_CHECKS)(space.check)
 
     def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
-        template, tensors = self._sub_network(architecture)
-        logits: Tensor = with_tensors(template, tensors, self.training, copied=False)(images)
+        logits: Tensor = self._sub_network(architecture, copied=False)(images)
         return logits
 
     @torch.no_grad()
     def extract(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own, with copies of its weights."""
-        return with_tensors(*self._sub_network(architecture), self.training)
+        return self._sub_network(architecture, copied=True)
 
-    def _sub_network(self, architecture: Architecture) -> tuple[nn.Module, dict[str, Tensor]]:
+    def _sub_network(self, architecture: Architecture, copied: bool) -> nn.Module:
+        """The plain network over copies or views of the shared weights."""
         self._check(architecture)
         template = attentive_network(architecture, self._inputs, self._classes, lay_out)
-        whole = self.largest.state_dict(keep_vars=True)
-        return template, {name: central_slice(whole[name], like) for name, like in template.state_dict().items()}
+        return with_tensors(template, self._slices, self.training, copied=copied)
 
 
 def central_slice(tensor: Tensor, like: Tensor) -> Tensor:

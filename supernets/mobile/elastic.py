@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from regnas.space import Architecture, SearchSpace
 from supernets.channels import squeezed
-from supernets.extraction import lay_out, norm_tensors, with_tensors
+from supernets.extraction import lay_out, named, norm_tensors, with_tensors
 from supernets.images import resized
 from supernets.mobile.layout import MobileLayout
 from supernets.mobile.network import mobile_network
@@ -44,9 +44,8 @@ class ElasticMobileNet(nn.Module):
     def extract(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own, with copies of its weights."""
         self._settings(architecture)
-        return with_tensors(
-            mobile_network(self._layout, architecture, lay_out), self.tensors(architecture), self.training
-        )
+        template = mobile_network(self._layout, architecture, lay_out)
+        return with_tensors(template, named(self.tensors(architecture)), self.training)
 
     def tensors(self, architecture: Architecture) -> dict[str, Tensor]:
         """The weights of a sub-network under the names of the plain one, as views where no kernel is transformed."""

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regnas.space import Architecture, SearchSpace
 from supernets.channels import expanded
-from supernets.extraction import lay_out, norm_tensors, with_tensors
+from supernets.extraction import lay_out, named, norm_tensors, with_tensors
 from supernets.images import resized
 from supernets.ofa_resnet50.network import resnet
 
@@ -38,7 +38,7 @@ class ElasticResNet50(nn.Module):
         """The sub-network on its own, with copies of its weights."""
         self._settings(architecture)
         classes = self.network.classifier.out_features
-        return with_tensors(resnet(architecture, classes, lay_out), self.tensors(architecture), self.training)
+        return with_tensors(resnet(architecture, classes, lay_out), named(self.tensors(architecture)), self.training)
 
     def tensors(self, architecture: Architecture) -> dict[str, Tensor]:
         """The weights of a sub-network under the names of the plain one, as views."""

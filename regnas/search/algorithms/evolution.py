@@ -11,6 +11,33 @@ from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
 
 @dataclass(frozen=True)
+class Mixed:
+    """All children that take every block from one of two parents."""
+
+    mother: Architecture
+    father: Architecture
+
+    def space(self, space: SearchSpace) -> SearchSpace:
+        return space.mixing(self.mother, self.father)
+
+
+@dataclass(frozen=True)
+class Mutated:
+    """All children of one parent that differ from it at these places alone."""
+
+    parent: Architecture
+    blocks: tuple[tuple[int, int], ...]
+    depths: tuple[int, ...]
+    resolution: bool
+
+    def space(self, space: SearchSpace) -> SearchSpace:
+        return space.around(self.parent, self.blocks, self.depths, self.resolution)
+
+
+Offspring = Mixed | Mutated
+
+
+@dataclass(frozen=True)
 class Evolution:
     """The best part of all candidates so far are parents; children are mutated from one or mixed from two.
 
@@ -37,17 +64,16 @@ class Evolution:
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
         best = self.best(told)
         anywhere = BudgetSampler(space, budget)
-        families: dict[object, BudgetSampler] = {}  # the same parents come together again and again
+        families: dict[Offspring, BudgetSampler] = {}  # the same parents come together again and again
 
         def draw(misses: int) -> Architecture:
             # The neighbourhood of the best may be exhausted: from half of the patience on, look anywhere.
             if not best or misses >= MOST_KNOWN_IN_A_ROW // 2:
                 return anywhere.sample(random)
-            offspring = self.offspring(space, best, random)
-            key = (offspring.stages, offspring.resolutions)
-            if key not in families:
-                families[key] = anywhere.within(offspring)
-            return families[key].sample(random)
+            offspring = self.offspring(space, best, random, misses)
+            if offspring not in families:
+                families[offspring] = anywhere.within(offspring.space(space))
+            return families[offspring].sample(random)
 
         return unknown(draw, {trial.architecture for trial in told}, self.population)
 
@@ -60,26 +86,24 @@ class Evolution:
         ranked = sorted(told, key=lambda trial: (-trial.reward, trial.architecture.id))
         return [trial.architecture for trial in ranked[: self.parent_count]]
 
-    def offspring(self, space: SearchSpace, best: Sequence[Architecture], random: Random) -> SearchSpace:
-        """All children that two parents can have, or one parent that mutates at places which chance picks."""
-        if len(best) > 1 and random.random() >= self.mutated:
+    def offspring(
+        self, space: SearchSpace, best: Sequence[Architecture], random: Random, misses: int = 0
+    ) -> Offspring:
+        """Two parents that mix, or one that mutates at places which chance picks.
+
+        After ``misses``, children that were all known, one mutates at so many places more.
+        """
+        if not misses and len(best) > 1 and random.random() >= self.mutated:
             mother, father = random.sample(best, 2)
-            return space.mixing(mother, father)
-        return self._mutants(space, random.choice(best), random)
+            return Mixed(mother, father)
+        return self.mutated_at(space, random.choice(best), random, misses)
 
-    def mixed(
-        self, space: SearchSpace, budget: Budget, mother: Architecture, father: Architecture, random: Random
-    ) -> Architecture:
-        return BudgetSampler(space.mixing(mother, father), budget).sample(random)
-
-    def mutant(self, space: SearchSpace, budget: Budget, parent: Architecture, random: Random) -> Architecture:
-        return BudgetSampler(self._mutants(space, parent, random), budget).sample(random)
-
-    def _mutants(self, space: SearchSpace, parent: Architecture, random: Random) -> SearchSpace:
+    def mutated_at(self, space: SearchSpace, parent: Architecture, random: Random, more: int = 0) -> Mutated:
         blocks = [(stage, position) for stage, position, _ in parent.blocks()]
-        free_blocks = [place for place in blocks if random.random() < self.mutation_probability]
+        by_force = set(random.sample(blocks, min(more, len(blocks))))
+        free_blocks = [place for place in blocks if random.random() < self.mutation_probability or place in by_force]
         free_depths = [stage for stage in range(len(space.stages)) if random.random() < self.mutation_probability]
         free_resolution = len(space.resolutions) > 1 and random.random() < self.mutation_probability
         if not free_blocks and not free_depths:
             free_blocks = [random.choice(blocks)]
-        return space.around(parent, free_blocks, free_depths, free_resolution)
+        return Mutated(parent, tuple(free_blocks), tuple(free_depths), free_resolution)

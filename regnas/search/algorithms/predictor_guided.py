@@ -64,7 +64,7 @@ class PredictorGuided:
         for _ in range(strangers):
             yield anywhere.sample(random)
         for first in range(strangers, self.pool, SIBLINGS):
-            offspring = anywhere.within(evolution.offspring(space, best, random))
+            offspring = anywhere.within(evolution.offspring(space, best, random).space(space))
             for _ in range(min(SIBLINGS, self.pool - first)):
                 yield offspring.sample(random)
 
