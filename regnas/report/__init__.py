@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from regnas.rendering.figures import svg
 from regnas.report.architecture_plot import architectures
 from regnas.report.comparison import Comparison, compare
 from regnas.report.contents import Method, ReportContents, SearchHistory
-from regnas.report.figures import svg
 from regnas.report.gallery import worst_flips
 from regnas.report.html import render
 from regnas.report.plots import flip_heat_maps, search_progress, top1_against_macs

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
+from regnas.rendering.figures import WIDTH, shown
 from regnas.report.contents import Method, ReportContents
-from regnas.report.figures import WIDTH, shown
 from regnas.space import Architecture, Block, contains
 
 Place = tuple[int, int]  # stage, position in the stage

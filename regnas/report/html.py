@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
+from regnas.rendering.formatting import p_value, percent, percent_interval, training_cost
+from regnas.rendering.pages import inline, page
 from regnas.report.contents import ReportContents
-from regnas.report.formatting import p_value, percent, percent_interval, training_cost
 from regnas.report.gallery import Flip
 from regnas.report.tables import coverage, nfr_difference, top1_difference
 from regnas.space import format_macs
-
-_TAG = re.compile(r"<[^<>]+>")
-_IDENTIFIER = re.compile(r'(\sid="|url\(#|href="#)')
 
 
 def render(
@@ -33,6 +27,7 @@ def render(
         "top1_difference": top1_difference,
     }
     return page(
+        "regnas.report",
         "report.html.j2",
         filters,
         comparison=comparison,
@@ -41,25 +36,3 @@ def render(
         figures={name: inline(document, name) for name, document in figures.items()},
         flips=flips,
     )
-
-
-def page(template: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
-    """A filled template; whatever is not markup of our own is escaped, and a name that is missing is an error."""
-    environment = Environment(
-        loader=PackageLoader("regnas.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= filters
-    return environment.get_template(template).render(**values)
-
-
-def inline(document: str, name: str) -> Markup:
-    """An SVG document as an element of the page, its ids prefixed: those of two figures would be the same.
-
-    Markup, because matplotlib escapes the texts it writes; the pattern of a tag therefore never meets one of them.
-    """
-    element = document[document.index("<svg") :].strip()
-    return Markup(_TAG.sub(lambda tag: _IDENTIFIER.sub(rf"\g<1>{name}-", tag.group()), element))

@@ -13,9 +13,9 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from regnas.rendering.figures import COLOURS, DASHES, MARKERS, WIDTH, shown
+from regnas.rendering.formatting import percent, percent_interval
 from regnas.report.contents import SearchHistory
-from regnas.report.figures import COLOURS, DASHES, MARKERS, WIDTH, shown
-from regnas.report.formatting import percent, percent_interval
 from regnas.space import format_macs
 
 # More points than this are drawn as one picture inside the SVG: each would be an element otherwise.

@@ -9,8 +9,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from regnas.report.formatting import p_value, percent, percent_interval, signed_percent, training_cost
-from regnas.report.markdown_cells import markdown_table, plain
+from regnas.rendering.formatting import p_value, percent, percent_interval, signed_percent, training_cost
+from regnas.rendering.markdown_cells import markdown_table, plain
 from regnas.space import format_macs
 
 # The pairs of three members fit beside their accuracies into 100 columns; those of four do not.

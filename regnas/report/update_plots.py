@@ -13,8 +13,8 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from regnas.report.figures import COLOURS, DASHES, MARKERS, WIDTH, shown
-from regnas.report.formatting import percent
+from regnas.rendering.figures import COLOURS, DASHES, MARKERS, WIDTH, shown
+from regnas.rendering.formatting import percent
 from regnas.report.update_labels import label_offsets
 from regnas.report.update_tables import is_chosen, nfr_matrix
 from regnas.report.update_values import UNTREATED, Measure, Results, last_error_rate, mean_nfr, swept, titles

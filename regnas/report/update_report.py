@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from regnas.report.figures import svg
-from regnas.report.formatting import percent
-from regnas.report.html import inline, page
+from regnas.rendering.figures import svg
+from regnas.rendering.formatting import percent
+from regnas.rendering.pages import inline, page
 from regnas.report.update_plots import error_against_flips, pairwise_maps, sweep_curve
 from regnas.report.update_tables import is_chosen, update_markdown
 from regnas.report.update_values import (
@@ -66,6 +66,7 @@ def _page(results: Results, figures: Mapping[str, str]) -> str:
     }
     verdict, *details = update_verdict(results)
     return page(
+        "regnas.report",
         "update.html.j2",
         filters,
         results=results,

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from regnas.report.markdown_cells import markdown_table, plain
+from regnas.rendering.markdown_cells import markdown_table, plain
 from regnas.report.update_values import (
     Results,
     is_chain,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from regnas.report.formatting import percent, percent_interval, signed_percent
+from regnas.rendering.formatting import percent, percent_interval, signed_percent
 
 Results = Mapping[str, Any]
 Measure = Mapping[str, Any]

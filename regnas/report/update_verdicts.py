@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
-from regnas.report.formatting import percent, percent_interval, signed_percent
+from regnas.rendering.formatting import percent, percent_interval, signed_percent
 from regnas.report.update_values import (
     Measure,
     Results,

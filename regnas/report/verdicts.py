@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from regnas.report.formatting import percent, percent_interval, signed_percent
+from regnas.rendering.formatting import percent, percent_interval, signed_percent
 
 
 def verdict(method: Mapping[str, Any]) -> str:

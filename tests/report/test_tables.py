@@ -8,8 +8,8 @@ import re
 import pytest
 from rich.console import Console
 
+from regnas.rendering.formatting import p_value, percent, percent_interval, signed_percent, training_cost
 from regnas.report import Comparison, ReportContents, compare, markdown, terminal_table
-from regnas.report.formatting import p_value, percent, percent_interval, signed_percent, training_cost
 
 from .helpers import architecture, contents, method
 

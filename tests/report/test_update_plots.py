@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from regnas.report.figures import shown, svg
+from regnas.rendering.figures import shown, svg
 from regnas.report.update_labels import HEIGHT, WIDTH, label_offsets
 from regnas.report.update_plots import error_against_flips, pairwise_maps, sweep_curve
 

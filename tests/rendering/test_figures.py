@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ET
 
 import matplotlib
 
+from regnas.rendering.figures import shown, svg
 from regnas.report import compare
 from regnas.report.architecture_plot import architectures, containment, gene_names, uncovered
-from regnas.report.figures import shown, svg
 from regnas.report.plots import flip_heat_maps, search_progress, top1_against_macs
 from regnas.space import Architecture, Block
 

@@ -1,4 +1,4 @@
-"""The commands, thin: read the arguments, call the pipeline, turn problems into one line and an exit code."""
+"""`run` and its stages, `update` and `validate`: what works on a configuration or a run folder."""
 
 from __future__ import annotations
 
@@ -12,34 +12,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from regnas.errors import ConfigurationError, Interrupted, RegnasError
-
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Families of classifiers that do not regress.",
-)
-
-Target = Annotated[str, typer.Argument(help="A configuration (path or name of a preset), or a run folder.")]
-Out = Annotated[Path | None, typer.Option(help="The run folder; by default runs/<name of the configuration>.")]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="Change a key: training.epochs=3.", metavar="KEY=VALUE")]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the run in the folder and start anew.")]
-Executor = Annotated[
-    str | None,
-    typer.Option(help="Where candidates are run: inline, processes=4 or dask=tcp://host:8786.", metavar="WHERE"),
-]
-Inexact = Annotated[bool, typer.Option("--allow-inexact", help="Continue on another machine or other versions.")]
-
-
-@app.callback()
-def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-) -> None:
-    """Options of all commands; --debug is looked at where errors are caught, in main."""
+from regnas.cli.app import Executor, Inexact, Out, Overwrite, Resume, Sets, Target, app
+from regnas.errors import ConfigurationError, Interrupted
 
 
 @app.command()
@@ -176,100 +151,6 @@ def _validate_update(name: str, content: dict[str, Any]) -> None:
     typer.echo(f"{name} is valid")
 
 
-@app.command(name="import-ofa")
-def import_ofa(
-    source: Annotated[str, typer.Argument(help="The name of a published supernet, or a checkpoint of your own.")],
-    file: Annotated[Path | None, typer.Option(help="The file of the published supernet, where you have it.")] = None,
-    supernet: Annotated[str, typer.Option(help="What your checkpoint is; by default the one it fits.")] = "",
-    name: Annotated[str, typer.Option(help="What to call your checkpoint; by default as its file.")] = "",
-    to: Annotated[Path | None, typer.Option(help="The folder to keep it in; by default in ~/.cache/regnas.")] = None,
-) -> None:
-    """Convert a supernet that others trained, so that a configuration can start from it."""
-    from regnas.config import describe
-    from regnas.imports import default_store, import_supernet
-
-    imported, fresh = import_supernet(source, to or default_store(), file, supernet, name)
-    table = describe({"supernet": imported.supernet}, "supernet")
-    typer.echo(f"{imported.name} is {'imported' if fresh else 'there already'}: {table}, {imported.classes:,} classes")
-    typer.echo(f"{imported.path}, sha256 {imported.sha256}")
-    typer.echo(f'start from it with: weights = "{imported.path if to else imported.name}"')
-
-
-@app.command(name="latency-table")
-def latency_table(
-    config: Annotated[str, typer.Argument(help="A configuration (path or name of a preset).")],
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The table; by default what search.latency_table names, or <name>-latency.json."),
-    ] = None,
-    sets: Sets = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Images of a pass.")] = 1,
-    threads: Annotated[int | None, typer.Option(help="By default machine.threads.")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; by default machine.device.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Measure again what is measured.")] = False,
-) -> None:
-    """Measure on this machine what the networks of a supernet take, for budgets in milliseconds."""
-    import torch
-
-    from regnas.config import load_config
-    from regnas.evaluation import finished_table, measure_latencies
-    from regnas.runtime.machine import choose_device, describe_machine
-    from regnas.runtime.signals import postponed_signals
-    from regnas.space import Conditions, latency_range, with_latencies
-    from regnas.supernet import space_of
-
-    wishes = {"machine.threads": threads, "machine.device": device}
-    loaded = load_config(
-        config, [*(sets or ()), *(f"{key}={value}" for key, value in wishes.items() if value is not None)]
-    )
-    values = loaded.values
-    path = out or Path(values.search.latency_table or f"{loaded.name}-latency.json")
-    if values.machine.threads:
-        torch.set_num_threads(values.machine.threads)
-    place = choose_device(values.machine.device)
-    splits = values.data.load()
-    space = space_of(values.supernet, splits.input_shape, len(splits.classes))
-    machine = describe_machine(place)
-    conditions = Conditions(space.name, splits.input_shape, len(splits.classes), batch_size, machine)
-    table = finished_table(path, space, conditions, overwrite)
-    if table is not None:
-        typer.echo(f"{path} is measured already: --overwrite measures it again")
-    else:
-        with postponed_signals(), _repeatable():
-            table = measure_latencies(values.supernet, space, conditions, place, path)
-    low, high = latency_range(with_latencies(space, table))
-    typer.echo(f"attainable: {low:.3g} to {high:.3g} ms ({conditions})")
-    typer.echo(f"check: {table.additivity}")
-    typer.echo(f'table: {path}; in a configuration:\n[search]\nlatency_table = "{path}"')
-
-
-@app.command(name="list")
-def list_parts() -> None:
-    """Show what a configuration can name."""
-    from regnas.baselines import BASELINES
-    from regnas.config import is_update, load_table, presets
-    from regnas.data import DATASETS
-    from regnas.losses import FEATURE_LOSSES, LOSSES
-    from regnas.methods import METHODS
-    from regnas.networks import NETWORKS
-    from regnas.search import ALGORITHMS, REWARDS
-    from regnas.supernet import supernet_plugins
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("kind", "name", "what it is"):
-        table.add_column(column)
-    searching = (supernet_plugins(), REWARDS, ALGORITHMS, BASELINES)
-    updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
-    for registry in (*searching, *updating, DATASETS):
-        for name, part in registry.items():
-            table.add_row(registry.kind, name, (part.__doc__ or "").splitlines()[0])
-        table.add_section()
-    for name in presets():
-        command = "update" if is_update(load_table(name)[1]) else "run"
-        table.add_row("preset", name, f"regnas {command} {name}")
-    Console().print(table)
-
-
 def _run(
     target: str,
     out: Path | None,
@@ -362,16 +243,6 @@ def _log_to(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _repeatable() -> Iterator[None]:
-    """Say that the same command goes on, where it was interrupted."""
-    try:
-        yield
-    except Interrupted:
-        typer.echo("the same command continues it", err=True)
-        raise
-
-
-@contextmanager
 def _resumable(path: Path, command: str) -> Iterator[None]:
     """Say how to go on, where it was interrupted."""
     try:
@@ -379,35 +250,3 @@ def _resumable(path: Path, command: str) -> Iterator[None]:
     except Interrupted:
         typer.echo(f"continue with: regnas {command} {shlex.quote(str(path))}", err=True)
         raise
-
-
-def main() -> None:
-    """The entry point: exit codes as errors.py defines them, a traceback only with --debug."""
-    debug = "--debug" in sys.argv[1:]
-    sys.exit(exit_code(sys.argv[1:], debug))
-
-
-def exit_code(arguments: list[str], debug: bool = False) -> int:
-    """Run the command and say on standard error what went wrong."""
-    try:
-        app(arguments)
-        return 0
-    except SystemExit as end:  # how typer ends, also after it has explained wrong usage
-        return end.code if isinstance(end.code, int) else 0
-    except RegnasError as error:
-        if debug:
-            raise
-        for line in str(error).splitlines():
-            typer.echo(f"regnas: {line}", err=True)
-        return error.exit_code
-    except MemoryError:
-        if debug:
-            raise
-        typer.echo("regnas: out of memory: lower training.batch_size or machine.workers and resume", err=True)
-        return 5
-    except Exception as error:
-        if debug:
-            raise
-        summary = str(error).splitlines()[0] if str(error) else ""
-        typer.echo(f"regnas: a bug in regnas: {type(error).__name__}: {summary}; run again with --debug", err=True)
-        return 1

@@ -1,0 +1,33 @@
+"""The application that the commands belong to, and the options that several of them share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Families of classifiers that do not regress.",
+)
+
+Target = Annotated[str, typer.Argument(help="A configuration (path or name of a preset), or a run folder.")]
+Out = Annotated[Path | None, typer.Option(help="The run folder; by default runs/<name of the configuration>.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="Change a key: training.epochs=3.", metavar="KEY=VALUE")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the run in the folder and start anew.")]
+Executor = Annotated[
+    str | None,
+    typer.Option(help="Where candidates are run: inline, processes=4 or dask=tcp://host:8786.", metavar="WHERE"),
+]
+Inexact = Annotated[bool, typer.Option("--allow-inexact", help="Continue on another machine or other versions.")]
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Options of all commands; --debug is looked at where errors are caught, in main."""

@@ -1,0 +1,90 @@
+"""`import-ofa` and `latency-table`: supernets that others trained, and what networks take on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regnas.cli.app import Sets, app
+from regnas.errors import Interrupted
+
+
+@app.command(name="import-ofa")
+def import_ofa(
+    source: Annotated[str, typer.Argument(help="The name of a published supernet, or a checkpoint of your own.")],
+    file: Annotated[Path | None, typer.Option(help="The file of the published supernet, where you have it.")] = None,
+    supernet: Annotated[str, typer.Option(help="What your checkpoint is; by default the one it fits.")] = "",
+    name: Annotated[str, typer.Option(help="What to call your checkpoint; by default as its file.")] = "",
+    to: Annotated[Path | None, typer.Option(help="The folder to keep it in; by default in ~/.cache/regnas.")] = None,
+) -> None:
+    """Convert a supernet that others trained, so that a configuration can start from it."""
+    from regnas.config import describe
+    from regnas.imports import default_store, import_supernet
+
+    imported, fresh = import_supernet(source, to or default_store(), file, supernet, name)
+    table = describe({"supernet": imported.supernet}, "supernet")
+    typer.echo(f"{imported.name} is {'imported' if fresh else 'there already'}: {table}, {imported.classes:,} classes")
+    typer.echo(f"{imported.path}, sha256 {imported.sha256}")
+    typer.echo(f'start from it with: weights = "{imported.path if to else imported.name}"')
+
+
+@app.command(name="latency-table")
+def latency_table(
+    config: Annotated[str, typer.Argument(help="A configuration (path or name of a preset).")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The table; by default what search.latency_table names, or <name>-latency.json."),
+    ] = None,
+    sets: Sets = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Images of a pass.")] = 1,
+    threads: Annotated[int | None, typer.Option(help="By default machine.threads.")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; by default machine.device.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Measure again what is measured.")] = False,
+) -> None:
+    """Measure on this machine what the networks of a supernet take, for budgets in milliseconds."""
+    import torch
+
+    from regnas.config import load_config
+    from regnas.evaluation import finished_table, measure_latencies
+    from regnas.runtime.machine import choose_device, describe_machine
+    from regnas.runtime.signals import postponed_signals
+    from regnas.space import Conditions, latency_range, with_latencies
+    from regnas.supernet import space_of
+
+    wishes = {"machine.threads": threads, "machine.device": device}
+    loaded = load_config(
+        config, [*(sets or ()), *(f"{key}={value}" for key, value in wishes.items() if value is not None)]
+    )
+    values = loaded.values
+    path = out or Path(values.search.latency_table or f"{loaded.name}-latency.json")
+    if values.machine.threads:
+        torch.set_num_threads(values.machine.threads)
+    place = choose_device(values.machine.device)
+    splits = values.data.load()
+    space = space_of(values.supernet, splits.input_shape, len(splits.classes))
+    machine = describe_machine(place)
+    conditions = Conditions(space.name, splits.input_shape, len(splits.classes), batch_size, machine)
+    table = finished_table(path, space, conditions, overwrite)
+    if table is not None:
+        typer.echo(f"{path} is measured already: --overwrite measures it again")
+    else:
+        with postponed_signals(), _repeatable():
+            table = measure_latencies(values.supernet, space, conditions, place, path)
+    low, high = latency_range(with_latencies(space, table))
+    typer.echo(f"attainable: {low:.3g} to {high:.3g} ms ({conditions})")
+    typer.echo(f"check: {table.additivity}")
+    typer.echo(f'table: {path}; in a configuration:\n[search]\nlatency_table = "{path}"')
+
+
+@contextmanager
+def _repeatable() -> Iterator[None]:
+    """Say that the same command goes on, where it was interrupted."""
+    try:
+        yield
+    except Interrupted:
+        typer.echo("the same command continues it", err=True)
+        raise

@@ -1,0 +1,1 @@
+"""How results are written down for people: numbers, Markdown, figures, pages. Needs no torch."""
