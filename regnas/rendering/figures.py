@@ -1,4 +1,4 @@
-"""The look that all figures share, and how they become SVG text.
+"""The look that all figures share, and how they become files.
 
 Figures are made without pyplot, so that nothing global is left behind, and come out byte for byte the same for the
 same data. Text stays text: the files are small, and the browser can find and read it.
@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
 
+from regnas.runtime.files import write_bytes
+
 WIDTH = 10.4  # inches
+DOTS = 144  # an inch, of PNG files
 
 STYLE: Any = {  # the type that matplotlib gives to its keys differs between its versions
     "svg.fonttype": "none",
@@ -44,16 +50,48 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A figure for pages (SVG) and for slides and chats (PNG)."""
+
+    svg: str
+    png: bytes
+
+
+def picture(draw: Callable[[], Figure]) -> Picture:
+    """Draw once under the common style."""
+    with _common_style():
+        figure = draw()
+        return Picture(_saved(figure, "svg").decode(), _saved(figure, "png"))
+
+
 def svg(draw: Callable[[], Figure]) -> str:
     """Draw under the common style and return the SVG document."""
+    with _common_style():
+        return _saved(draw(), "svg").decode()
+
+
+def write_picture(path: Path, drawn: Picture) -> None:
+    """``path`` without a suffix: both files."""
+    # Names in a figure may hold what is no text; they must not cost us the file.
+    write_bytes(path.with_name(f"{path.name}.svg"), drawn.svg.encode("utf-8", "backslashreplace"))
+    write_bytes(path.with_name(f"{path.name}.png"), drawn.png)
+
+
+@contextmanager
+def _common_style() -> Iterator[None]:
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
         # Names in scripts that the measuring font lacks: the browser has a font for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
-        sink = io.BytesIO()
-        # No date, and no address of the program that drew it either.
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        draw().savefig(sink, format="svg", metadata=nothing)
-    return sink.getvalue().decode()
+        yield
+
+
+def _saved(figure: Figure, kind: str) -> bytes:
+    sink = io.BytesIO()
+    # No date, and no address of the program that drew it either.
+    nothing = dict.fromkeys({"svg": ("Date", "Creator", "Format", "Type"), "png": ("Software",)}[kind])
+    figure.savefig(sink, format=kind, metadata=nothing, dpi=DOTS)
+    return sink.getvalue()
 
 
 def shown(text: str, most: int = 40) -> str:

@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from regnas.rendering.figures import COLOURS, DASHES, MARKERS, WIDTH, shown
@@ -54,6 +55,45 @@ def top1_against_macs(comparison: Mapping[str, Any]) -> Figure:
         axes.set_xlim(0.8 * max(macs), 1.2 * max(macs))
     axes.set(xlabel="multiply-adds (MACs)", ylabel="Top-1 (%)")
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return figure
+
+
+def pairs_error_against_flips(comparison: Mapping[str, Any]) -> Figure:
+    """A point for each pair of members: the error rate of the larger one and its NFR; down and to the left is better.
+
+    The pairs of a method are joined in the order of the larger members, and numbered as the legend says.
+    """
+    figure = Figure(figsize=(WIDTH, 3.9), layout="constrained")
+    axes: Axes = figure.subplots()
+    pairs = [(pair["reference"], pair["new"]) for pair in comparison["methods"][0]["pairs"]]
+    for index, method in enumerate(comparison["methods"]):
+        errors = {model["name"]: 100 * (1 - model["top1"]) for model in method["models"]}
+        nfr = 100 * np.array([pair["nfr"] for pair in method["pairs"]])
+        bounds = 100 * np.array([pair["nfr_interval"] for pair in method["pairs"]])  # [P, 2]
+        across = [errors[pair["new"]] for pair in method["pairs"]]
+        axes.errorbar(
+            across,
+            nfr,
+            yerr=np.maximum(0, np.stack([nfr - bounds[:, 0], bounds[:, 1] - nfr])),
+            label=shown(method["title"]),
+            color=COLOURS[index % len(COLOURS)],
+            marker=MARKERS[index % len(MARKERS)],
+            linestyle=DASHES[index % len(DASHES)],
+            linewidth=1.6 if index == 0 else 0.8,
+            markersize=6,
+            capsize=2.5,
+            elinewidth=1,
+            zorder=3 if index == 0 else 2,
+        )
+        for number, (x, y) in enumerate(zip(across, nfr, strict=True), 1):
+            axes.annotate(str(number), (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7)
+    axes.set_ylim(bottom=0)
+    axes.set(xlabel="error rate of the larger member (%)", ylabel="NFR (%)")
+    named = [f"{number}  {shown(small, 14)} to {shown(large, 14)}" for number, (small, large) in enumerate(pairs, 1)]
+    legend = axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    axes.add_artist(legend)
+    blank = [Line2D([], [], linestyle="none") for _ in named]
+    axes.legend(blank, named, loc="lower left", bbox_to_anchor=(1.01, 0.0), handlelength=0, handletextpad=0)
     return figure
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from regnas.rendering.figures import svg
+from regnas.rendering.figures import picture, write_picture
 from regnas.rendering.formatting import percent
 from regnas.rendering.pages import inline, page
 from regnas.report.update_plots import error_against_flips, pairwise_maps, sweep_curve
@@ -35,17 +35,17 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 def write_update_report(results: Results, folder: Path) -> None:
     """Write update.json, update.md, the figures and, last, index.html; the same results give the same bytes."""
-    figures = {"error-against-flips": svg(lambda: error_against_flips(results))}
+    figures = {"error-against-flips": picture(lambda: error_against_flips(results))}
     for sweep in results["sweeps"]:
-        figures[sweep_name(sweep)] = svg(partial(sweep_curve, sweep))
+        figures[sweep_name(sweep)] = picture(partial(sweep_curve, sweep))
     if is_chain(results):
-        figures["pairwise"] = svg(lambda: pairwise_maps(results))
-    html = _page(results, figures)
+        figures["pairwise"] = picture(lambda: pairwise_maps(results))
+    html = _page(results, {name: drawn.svg for name, drawn in figures.items()})
 
     _write(folder / "update.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
     _write(folder / "update.md", update_markdown(results))
-    for name, document in figures.items():
-        _write(folder / f"{name}.svg", document)
+    for name, drawn in figures.items():
+        write_picture(folder / name, drawn)
     _write(folder / "index.html", html)
 
 

@@ -15,6 +15,7 @@ from regnas.networks import NETWORKS, SmallResNet
 from regnas.update.config import parse_update
 from tests.cli.update_runs import arrays_of, correct_of, method_of, predicted_by, records, results_of
 from tests.conftest import Outcome
+from tests.report.helpers import pictures
 from tests.tiny import write_tiny_update
 
 LABELS = ["none", "focal_distillation_lm", "ensemble", "elodi", "bcwi"]
@@ -54,7 +55,7 @@ def test_the_run_folder_holds_what_is_promised(finished_update):
         "update.json",
         "update.md",
         "index.html",
-        "error-against-flips.svg",
+        *pictures("error-against-flips"),
     }
     assert all(title in (report / "update.md").read_text() for title in TITLES)
     facts = json.loads((finished_update / "run.json").read_text())
@@ -221,10 +222,9 @@ def test_a_sweep_of_a_whole_number_and_of_a_method_that_is_not_configured(finish
     elodi = method_of(tmp_path / "run", "elodi")
     assert members["points"][1]["nfr"] == elodi["pairs"][0]["nfr"]
     assert [point["nfr"]["mean"] for point in fisher["points"]] == [0]
-    assert {path.name for path in (tmp_path / "run" / "report").glob("sweep-*")} == {
-        "sweep-elodi.members.svg",
-        "sweep-bcwi_fisher.alpha.svg",
-    }
+    assert {path.name for path in (tmp_path / "run" / "report").glob("sweep-*")} == pictures(
+        "sweep-elodi.members", "sweep-bcwi_fisher.alpha"
+    )
 
 
 # Without training

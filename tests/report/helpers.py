@@ -148,3 +148,8 @@ class Page(HTMLParser):
 
     def attributes(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]
+
+
+def pictures(*names: str) -> set[str]:
+    """The files of these figures."""
+    return {f"{name}.{kind}" for name in names for kind in ("svg", "png")}

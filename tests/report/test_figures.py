@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import matplotlib
+import pytest
+from PIL import Image
 
-from regnas.rendering.figures import shown, svg
+from regnas.rendering.figures import picture, shown, svg, write_picture
 from regnas.report import compare
 from regnas.report.architecture_plot import architectures, containment, gene_names, uncovered
-from regnas.report.plots import flip_heat_maps, search_progress, top1_against_macs
+from regnas.report.plots import flip_heat_maps, pairs_error_against_flips, search_progress, top1_against_macs
 from regnas.space import Architecture, Block
 
 from .helpers import NESTED, architecture, contents, history, method
@@ -92,6 +96,7 @@ def test_any_name_can_be_drawn() -> None:
     comparison = compare(made)
     drawn = {
         svg(lambda: top1_against_macs(comparison)): titles,
+        svg(lambda: pairs_error_against_flips(comparison)): members + titles,
         svg(lambda: flip_heat_maps(comparison)): members + titles,
         svg(lambda: search_progress(made.searches)): members + titles,
         svg(lambda: architectures(made)): members + titles,
@@ -99,6 +104,30 @@ def test_any_name_can_be_drawn() -> None:
     for document, names in drawn.items():
         assert "<script" not in document
         assert all(any(shown(name, 12)[:8] in text for text in texts(document)) for name in names)
+
+
+def test_every_pair_is_a_numbered_point_and_the_numbers_are_explained() -> None:
+    comparison = compare(contents(method("family", FAMILY), method("independent", BASELINE)))
+    written = texts(svg(lambda: pairs_error_against_flips(comparison)))
+    members = comparison["members"]
+    pairs = [(small, large) for place, small in enumerate(members) for large in members[place + 1 :]]
+    assert [written.count(str(number)) for number in range(1, len(pairs) + 1)] >= [2] * len(pairs)
+    for number, (small, large) in enumerate(pairs, 1):
+        assert f"{number}  {small} to {large}" in written
+
+
+def test_a_picture_is_the_figure_as_svg_and_as_png_of_the_same_shape(tmp_path: Path) -> None:
+    comparison = compare(contents(method("family", FAMILY)))
+    drawn = picture(lambda: top1_against_macs(comparison))
+    assert drawn.svg == svg(lambda: top1_against_macs(comparison))
+    assert drawn == picture(lambda: top1_against_macs(comparison))
+    write_picture(tmp_path / "a.b", drawn)
+    assert {path.name for path in tmp_path.iterdir()} == {"a.b.svg", "a.b.png"}
+    with Image.open(tmp_path / "a.b.png") as opened:
+        width, height = opened.size
+    sides = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn.svg)
+    assert sides is not None
+    assert width / height == pytest.approx(float(sides[1]) / float(sides[2]), rel=0.01)
 
 
 def test_drawing_leaves_the_style_of_others_alone_and_is_repeatable() -> None:

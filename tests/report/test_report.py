@@ -10,20 +10,15 @@ import pytest
 
 from regnas.report import ReportContents, write_report
 
-from .helpers import Page, answers, architecture, contents, history, method
+from .helpers import Page, answers, architecture, contents, history, method, pictures
 
 FAMILY = ("1111110001", "1111111000", "1111111100")
 BASELINE = ("1111110000", "0111111100", "1100111111")
 EVIL = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>"
-FILES = {
-    "architectures.svg",
-    "flip_heat_maps.svg",
-    "flips.json",
-    "flips.md",
-    "index.html",
-    "search_progress.svg",
-    "top1_against_macs.svg",
-}
+OF_PAIRS = pictures("error_against_flips", "flip_heat_maps")
+OF_SEARCHES = pictures("search_progress")
+OF_ALL = pictures("architectures", "top1_against_macs")
+FILES = {"flips.json", "flips.md", "index.html"} | OF_ALL | OF_PAIRS | OF_SEARCHES
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +52,8 @@ def test_all_files_are_written_and_the_json_is_what_was_returned(ordinary: Repor
 def test_page_is_written_last(ordinary: ReportContents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     monkeypatch.setattr("regnas.report.write_json", lambda path, value: written.append(path.name))
-    monkeypatch.setattr("regnas.report.write_bytes", lambda path, value: written.append(path.name))
+    for module in ("regnas.report", "regnas.rendering.figures"):
+        monkeypatch.setattr(f"{module}.write_bytes", lambda path, value: written.append(path.name))
     write_report(ordinary, tmp_path)
     assert set(written) == FILES
     assert written[-1] == "index.html"
@@ -76,7 +72,7 @@ def test_page_is_well_formed_and_in_the_agreed_order(folder: Path) -> None:
     assert [attributes["id"] for attributes in page.attributes("h2")] == headings
     identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
-    assert len(page.attributes("svg")) == 4
+    assert len(page.attributes("svg")) == 5
     assert all(attributes["aria-label"] for attributes in page.attributes("figure"))
     assert all(attributes["alt"] for attributes in page.attributes("img"))
     assert "Independent training cannot be told apart from the family in flips" in page.text
@@ -146,7 +142,7 @@ def test_single_member_without_baselines_and_searches_has_a_page(tmp_path: Path)
         "networks",
         "reading",
     ]
-    assert {path.name for path in tmp_path.iterdir()} == FILES - {"flip_heat_maps.svg", "search_progress.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == FILES - OF_PAIRS - OF_SEARCHES
 
 
 def test_family_without_flips_says_so(tmp_path: Path) -> None:

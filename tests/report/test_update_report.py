@@ -11,11 +11,11 @@ import pytest
 
 from regnas.report import update_markdown, write_update_report
 
-from .helpers import Page
+from .helpers import Page, pictures
 from .update_helpers import difference, method, none, realistic, sweep, update
 
 EVIL = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>"
-FILES = {"update.json", "update.md", "error-against-flips.svg", "index.html"}
+FILES = {"update.json", "update.md", "index.html", *pictures("error-against-flips")}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def rows(page: str) -> list[list[str]]:
 
 
 def test_all_files_are_written_and_the_json_comes_back(results: dict[str, Any], folder: Path) -> None:
-    assert {path.name for path in folder.iterdir()} == FILES | {"sweep-bcwi.alpha.svg"}
+    assert {path.name for path in folder.iterdir()} == FILES | pictures("sweep-bcwi.alpha")
     assert json.loads((folder / "update.json").read_text()) == results
     assert (folder / "update.md").read_text() == update_markdown(results)
 
@@ -52,9 +52,10 @@ def test_page_is_written_last_and_through_whole_files(
     results: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    monkeypatch.setattr("regnas.report.update_report.write_bytes", lambda path, _: written.append(path.name))
+    for module in ("regnas.report.update_report", "regnas.rendering.figures"):
+        monkeypatch.setattr(f"{module}.write_bytes", lambda path, _: written.append(path.name))
     write_update_report(results, tmp_path)
-    assert set(written) == FILES | {"sweep-bcwi.alpha.svg"}
+    assert set(written) == FILES | pictures("sweep-bcwi.alpha")
     assert written[-1] == "index.html"
     assert not list(tmp_path.iterdir())
 
@@ -116,7 +117,7 @@ def test_chain_has_maps_of_its_pairs(tmp_path: Path) -> None:
     made = realistic(5, ("small", "medium", "large"))
     page = page_of(made, tmp_path)
     assert page.problems == []
-    assert {path.name for path in tmp_path.iterdir()} == FILES | {"sweep-bcwi.alpha.svg", "pairwise.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == FILES | pictures("sweep-bcwi.alpha", "pairwise")
     assert "pairs" in [each["id"] for each in page.attributes("h2")]
     header = ["Method", "ER small %", "ER medium %", "ER large %", "Mean NFR %", "Training cost"]
     assert header in rows((tmp_path / "index.html").read_text())
@@ -139,7 +140,7 @@ def test_names_cannot_inject_markup_nor_lead_out_of_the_folder(tmp_path: Path) -
     assert not {"script", "img"} & {tag for tag, _ in page.elements}
     assert page.text.count(EVIL) > 10  # shown, as text
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
-    assert len(list((tmp_path / "report").iterdir())) == len(FILES) + 1
+    assert len(list((tmp_path / "report").iterdir())) == len(FILES) + 2  # the curve of the sweep, twice
 
 
 def test_names_that_are_no_text_do_not_cost_the_report(tmp_path: Path) -> None:
