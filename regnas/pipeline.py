@@ -10,12 +10,10 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
-from optuna.storages import RDBStorage
 from torch import nn
 
 from regnas.added_budgets import name_added, with_added
@@ -35,7 +33,7 @@ from regnas.runtime.machine import choose_device
 from regnas.runtime.progress import track
 from regnas.runtime.randomness import Key, key_to_int
 from regnas.runtime.tensors import load_into
-from regnas.search import FamilySearch, Study, open_storage, sqlite_storage, study_names
+from regnas.search import FamilySearch, Studies, open_storage, sqlite_storage
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, format_macs
 from regnas.supernet import space_of
 from regnas.training import SupernetObjective, Trainer, logits_on, predictions_from
@@ -59,7 +57,7 @@ class Job:
     trainer: Trainer
     device: torch.device
     executor: ExecutorChoice
-    storage: RDBStorage  # of the searches
+    studies: Studies
 
     @property
     def classes(self) -> int:
@@ -121,8 +119,11 @@ def prepare(
     trainings = 20 if values.training.epochs else 0
     check_space(folder.path, 3 * 2 * 4 * space.cost(space.largest).parameters * trainings + 2**24)
     executor = executor or ExecutorChoice(processes=values.machine.workers)
-    storage = open_storage(values.search.storage or sqlite_storage(folder.study))
-    return Job(config, folder, splits, space, budgets, trainer, device, executor, storage)
+    if values.search.storage:  # which others use too
+        studies = Studies(open_storage(values.search.storage), space, run=f"{folder.label}/")
+    else:
+        studies = Studies(open_storage(sqlite_storage(folder.study)), space)
+    return Job(config, folder, splits, space, budgets, trainer, device, executor, studies)
 
 
 def check_budgets(budgets: Mapping[str, Budget], space: SearchSpace) -> dict[str, float]:
@@ -178,7 +179,7 @@ def search_family(job: Job, evaluator: Evaluator) -> tuple[FamilySearch, dict[st
         algorithm=values.search.algorithm,
         candidates=values.search.candidates,
         evaluator=evaluator,
-        open_study=partial(_open_study, job.storage, job.space),
+        open_study=job.studies.open,
         key=(values.seed, "search"),
     )
     architectures = search.family()
@@ -284,9 +285,9 @@ def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, A
         for method in methods
         for member, architecture in zip(job.budgets, method.architectures, strict=True)
     }
-    recorded = study_names(job.storage)
+    recorded = job.studies.names()
     histories = [
-        SearchHistory(name, tuple(search.open_study(name).trials()), architecture.id)
+        SearchHistory(name, tuple(job.studies.open(name).trials()), architecture.id)
         for name, architecture in chosen.items()
         if name in recorded
     ]
@@ -346,10 +347,6 @@ def _training_facts(job: Job) -> dict[str, str]:
         "Weights": f"{imported.name}, imported from {imported.origin} (sha256 {imported.sha256[:16]})",
         "Training": training if epochs else "none: the supernet is used as it was imported",
     }
-
-
-def _open_study(storage: RDBStorage, space: SearchSpace, name: str) -> Study:
-    return Study(storage, name, space)
 
 
 def _method(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
 from regnas.runtime.files import digest_of, read_json, require_keys, write_json
@@ -52,6 +53,7 @@ class RunFolder:
         facts = {
             "format": FORMAT,
             "name": name,
+            "id": uuid4().hex[:12],
             "digest": digest_of(table),
             "seed": table.get("seed", 0),
             "threads": machine["threads"],
@@ -74,6 +76,12 @@ class RunFolder:
             raise ArtifactError(f"{path / RUN} is damaged: it holds no table")
         require_keys(facts, ("format", "name", "digest", "configuration", "machine", "timings"), path / RUN)
         return cls(path, facts)
+
+    @property
+    def label(self) -> str:
+        """What tells this run from others in a database that they share."""
+        # Runs of earlier versions have no id: there the configuration has to do.
+        return f"{self.facts['name']} {self.facts.get('id', self.facts['digest'][:12])}"
 
     def save(self) -> None:
         write_json(self.path / RUN, self.facts)

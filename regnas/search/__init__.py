@@ -4,7 +4,7 @@ from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, Search
 from regnas.search.families import FamilySearch, Order
 from regnas.search.rewards import REWARDS, Measures, Reward, TopOne, TopOneAndFlips
 from regnas.search.searching import Tier, best, search
-from regnas.search.study import Study, Trial, open_storage, sqlite_storage, study_names
+from regnas.search.study import Studies, Study, Trial, open_storage, sqlite_storage
 
 __all__ = [
     "ALGORITHMS",
@@ -16,6 +16,7 @@ __all__ = [
     "RandomSearch",
     "Reward",
     "SearchAlgorithm",
+    "Studies",
     "Study",
     "Tier",
     "TopOne",
@@ -25,5 +26,4 @@ __all__ = [
     "open_storage",
     "search",
     "sqlite_storage",
-    "study_names",
 ]

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import optuna
 from optuna.storages import RDBStorage
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
-from regnas.errors import ArtifactError, EnvironmentProblem
+from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
 from regnas.search.genes import distributions
 from regnas.search.recording import TrialWriter
 from regnas.search.rewards import Measures
@@ -83,14 +84,42 @@ class Study:
 def open_storage(url: str) -> RDBStorage:
     """The database of a URL, for all studies of a run."""
     try:
+        shown = make_url(url).render_as_string(hide_password=True)
+    except ArgumentError:
+        raise ConfigurationError(
+            f'search.storage: "{url}" is no address of a database, such as postgresql://user:password@host/name'
+        ) from None
+    try:
         return RDBStorage(url)
+    except ImportError:
+        raise EnvironmentProblem(
+            f"{shown} needs a driver that is not installed: for PostgreSQL pip install 'regnas[postgresql]'"
+        ) from None
+    except OperationalError as error:
+        if shown.startswith("sqlite"):  # a file that is there and is none
+            raise ArtifactError(f"the study {shown} cannot be opened: {_first_line(error)}") from None
+        raise EnvironmentProblem(
+            f"the database {shown} does not answer: {_first_line(error)}; see that it runs, then start again"
+        ) from None
     except STORAGE_ERRORS as error:
-        raise ArtifactError(f"the study {url} cannot be opened: {_first_line(error)}") from None
+        raise ArtifactError(f"the study {shown} cannot be opened: {_first_line(error)}") from None
 
 
-def study_names(storage: RDBStorage) -> set[str]:
-    """The searches that a storage has a record of."""
-    return set(optuna.get_all_study_names(storage))
+@dataclass(frozen=True)
+class Studies:
+    """The searches of one run, in a database that other runs may share: ``run`` stands before their names there."""
+
+    storage: RDBStorage
+    space: SearchSpace
+    run: str = ""
+
+    def open(self, name: str) -> Study:
+        return Study(self.storage, self.run + name, self.space)
+
+    def names(self) -> set[str]:
+        """Those that there is a record of."""
+        known = optuna.get_all_study_names(self.storage)
+        return {name.removeprefix(self.run) for name in known if name.startswith(self.run)}
 
 
 def sqlite_storage(path: Path) -> str:

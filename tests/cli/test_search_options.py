@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
+import optuna
 import pytest
 
 from regnas.space import Architecture, contains
@@ -97,3 +98,39 @@ def test_an_unknown_executor_or_order_is_one_line(tmp_path, refusal):
     assert (code, len(lines)) == (2, 1)
     assert "search.order" in lines[0]
     assert not (tmp_path / "run").exists()
+
+
+def test_runs_that_share_a_database_keep_their_searches_apart(tmp_path, command):
+    """The second one, with another seed, finds what it finds alone."""
+    config = write_tiny(tmp_path, workers=1)
+    shared = f"search.storage=sqlite:///{tmp_path / 'shared.db'}"
+    common = ("--set", "training.epochs=1", "--set", "baselines={}")
+    alone = command("run", config, "--out", tmp_path / "alone", *common, "--set", "seed=1")
+    assert alone.code == 0, alone.stderr
+    for seed in (0, 1):
+        out = tmp_path / f"seed{seed}"
+        outcome = command("run", config, "--out", out, *common, "--set", f"seed={seed}", "--set", shared)
+        assert outcome.code == 0, outcome.stderr
+    assert not (tmp_path / "seed1" / "study.db").exists()
+    assert manifest_of(tmp_path / "seed1") == manifest_of(tmp_path / "alone")
+    names = optuna.get_all_study_names(f"sqlite:///{tmp_path / 'shared.db'}")
+    assert len(names) == 6
+    assert len({name.split("/")[0] for name in names}) == 2
+
+
+@pytest.mark.parametrize(
+    ("storage", "code", "expected"),
+    [
+        ("nonsense", 2, '"nonsense" is no address of a database'),
+        ("mysql://me:secret@127.0.0.1/x", 5, "mysql://me:***@127.0.0.1/x needs a driver that is not installed"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_one_line_before_anything_is_trained(
+    tmp_path, refusal, storage, code, expected
+):
+    config = write_tiny(tmp_path, workers=1)
+    found, lines = refusal("run", config, "--out", tmp_path / "run", "--set", f"search.storage={storage}")
+    assert (found, len(lines)) == (code, 1)
+    assert expected in lines[0]
+    assert "secret" not in lines[0]
+    assert not (tmp_path / "run" / "supernet").exists()
