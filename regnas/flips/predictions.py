@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError
+from regnas.flips.ordering import quick_order, repeated
 from regnas.runtime.npz import SIZE_LIMIT, ArraySpec, read_arrays, write_arrays
 
 ARRAYS = {
@@ -49,11 +51,10 @@ class Predictions:
             raise self._error(f"ids must be text or integers of shape [N], not {ids.dtype} {list(ids.shape)}")
         if len(ids) == 0:
             raise self._error("there is no sample, so that no rate is defined")
-        unique, counts = np.unique(ids, return_counts=True)
-        if len(unique) < len(ids):
-            repeated = unique[counts > 1]
-            raise self._error(f"{len(repeated):,} ids occur more than once, such as {examples(repeated)}")
         self._keep("ids", ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False))
+        twice = repeated(self.ids, self.id_order)
+        if len(twice):
+            raise self._error(f"{len(twice):,} ids occur more than once, such as {examples(twice)}")
         for name in ("targets", "predicted"):
             classes = self._integers(name)
             if classes.min() < 0:
@@ -77,6 +78,11 @@ class Predictions:
     def error_rate(self) -> float:
         return int(np.count_nonzero(~self.correct)) / len(self)
 
+    @cached_property
+    def id_order(self) -> NDArray[np.int64]:
+        """[N], the quick order of the ids: kept, because every comparison with this model needs it."""
+        return quick_order(self.ids)
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -87,6 +93,16 @@ class Predictions:
         answers._keep("predicted", predicted)
         answers._integers("predicted")
         answers._keep("logits", None)
+        return answers
+
+    def reordered(self, like: Predictions, position: NDArray[np.int64]) -> Predictions:
+        """In the order of ``like``, whose n-th sample is here at position[n]; nothing is checked again."""
+        answers = copy(self)
+        answers._keep("ids", like.ids)
+        answers._keep("id_order", like.id_order)
+        for name in ("targets", "predicted", "logits", "groups"):
+            values = getattr(self, name)
+            answers._keep(name, None if values is None else values[position])
         return answers
 
     def save(self, path: Path) -> None:
