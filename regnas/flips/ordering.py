@@ -24,8 +24,8 @@ def fingerprints(ids: NDArray[Any]) -> NDArray[np.uint64]:
     characters = _characters(ids)  # [N, width]
     halves = generator("flips", "fingerprints").integers(0, 2**63, characters.shape[1], dtype=np.uint64)
     sums = np.zeros(len(ids), dtype=np.uint64)
-    for column, half in zip(characters.T, halves, strict=True):
-        sums += column * (np.uint64(2) * half + np.uint64(1))
+    for index, half in enumerate(halves):
+        sums += characters[:, index] * (np.uint64(2) * half + np.uint64(1))
     return sums
 
 
