@@ -22,10 +22,11 @@ def fingerprints(ids: NDArray[Any]) -> NDArray[np.uint64]:
     if ids.dtype.kind != "U":
         return ids.astype(np.int64, copy=False).view(np.uint64)
     characters = _characters(ids)  # [N, width]
-    halves = generator("flips", "fingerprints").integers(0, 2**63, characters.shape[1], dtype=np.uint64)
+    width = characters.shape[1]
+    halves = generator("flips", "fingerprints").integers(0, 2**63, (width,), dtype=np.uint64)
     sums = np.zeros(len(ids), dtype=np.uint64)
-    for index, half in enumerate(halves):
-        sums += characters[:, index] * (np.uint64(2) * half + np.uint64(1))
+    for index in range(width):
+        sums += characters[:, index] * (np.uint64(2) * halves[index] + np.uint64(1))
     return sums
 
 
@@ -47,6 +48,23 @@ def repeated(ids: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
     shared = np.unique(np.concatenate([order[suspects], order[suspects + 1]]))
     values, counts = np.unique(ids[shared], return_counts=True)
     return values[counts > 1]
+
+
+def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The different values [V], sorted, and for each of ``values`` [N] its place among them: [N]."""
+    prints = fingerprints(values)
+    known = np.unique(prints)
+    codes = np.searchsorted(known, prints)
+    places = np.empty(len(known), dtype=np.int64)
+    places[codes] = np.arange(len(values))
+    found = values[places]
+    if not same_ids(values, found, codes):  # two different texts share a fingerprint
+        found, codes = np.unique(values, return_inverse=True)
+        return found, codes
+    order = np.argsort(found)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return found[order], rank[codes]
 
 
 def same_ids(first: NDArray[Any], other: NDArray[Any], position: NDArray[np.int64]) -> bool:

@@ -48,7 +48,7 @@ DAMAGE = (
     RuntimeError,
 )
 
-KIND_WORDS = {"U": "text", "i": "integers", "u": "integers", "f": "floating point numbers"}
+KIND_WORDS = {"U": "text", "i": "integers", "u": "integers", "f": "floating point numbers", "b": "booleans"}
 
 
 @dataclass(frozen=True)
@@ -109,19 +109,19 @@ def read_arrays(
         return {name: _read_member(archive, name, spec, path, refusal) for name, spec in wanted.items()}
 
 
-def read_headers(path: Path, refusal: type[RegnasError]) -> dict[str, ArrayHeader]:
-    """What the arrays of the file look like, by name; their content is not read.
-
-    Arrays that ``read_arrays`` would refuse without looking at their kind are left out.
-    """
-    headers = {}
+def read_headers(path: Path, refusal: type[RegnasError]) -> dict[str, ArrayHeader | None]:
+    """What the arrays of the file look like, by name, without their content; None for one that cannot be read."""
+    headers: dict[str, ArrayHeader | None] = {}
     with _opened(path, refusal) as archive:
         for info in archive.infolist():
-            if info.filename.endswith(".npy") and not _packing_problem(info, path):
+            if not info.filename.endswith(".npy"):
+                continue
+            name = info.filename.removesuffix(".npy")
+            headers[name] = None
+            if not _packing_problem(info, path):
                 with warnings.catch_warnings(action="ignore"), archive.open(info) as member:
                     header = _read_header(member)
-                if isinstance(header, ArrayHeader):
-                    headers[info.filename.removesuffix(".npy")] = header
+                headers[name] = header if isinstance(header, ArrayHeader) else None
     return headers
 
 
