@@ -115,8 +115,8 @@ def gate_notes(result: GateResult) -> list[str]:
         "would settle it if the rates stay what they are."
     ]
     lines += [
-        f"Intervals of classes are {100 * check.interval_level:.6g} % ones, so that those of all {len(check.classes):,} "
-        "classes together hold with 95 % (Bonferroni); their further samples are of the class."
+        f"Intervals of classes are {100 * check.interval_level:.6g} % ones, so that all {len(check.classes):,} of them "
+        "hold together with 95 % (Bonferroni); their further samples are of the class."
         for check in result.checks
         if check.classes
     ]

@@ -26,6 +26,7 @@ def nfr_heat_map(comparison: Comparison) -> Figure:
     edges = np.arange(count + 1) - 0.5
     mesh = axes.pcolormesh(edges, edges, rates, norm=scale, cmap=colormaps["Blues"].resampled(256))
     axes.invert_yaxis()
+    axes.set_facecolor("#e2e5ea")  # a model and itself: not a rate of 0, which is nearly white
     if count <= MOST_WRITTEN:
         for pair in comparison.pairs:
             row, column = models.index(pair.reference), models.index(pair.new)

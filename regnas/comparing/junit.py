@@ -35,4 +35,4 @@ def junit_text(suite: str, cases: Sequence[Case]) -> str:
                 ElementTree.SubElement(element, kind, message=printable(message))
         ElementTree.SubElement(element, "system-out").text = printable(case.output)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'

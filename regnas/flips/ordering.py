@@ -22,32 +22,25 @@ def fingerprints(ids: NDArray[Any]) -> NDArray[np.uint64]:
     if ids.dtype.kind != "U":
         return ids.astype(np.int64, copy=False).view(np.uint64)
     characters = _characters(ids)  # [N, width]
-    width = characters.shape[1]
-    halves = generator("flips", "fingerprints").integers(0, 2**63, (width,), dtype=np.uint64)
-    sums = np.zeros(len(ids), dtype=np.uint64)
-    for index in range(width):
-        sums += characters[:, index] * (np.uint64(2) * halves[index] + np.uint64(1))
-    return sums
+    halves = generator("flips", "fingerprints").integers(0, 2**63, (characters.shape[1],), dtype=np.uint64)
+    multipliers = np.uint64(2) * halves + np.uint64(1)
+    return np.asarray(np.einsum("nk,k->n", characters, multipliers), dtype=np.uint64)
 
 
-def quick_order(ids: NDArray[Any]) -> NDArray[np.int64]:
-    """Positions [N] that sort the ids by their fingerprints, which is the same order in every file of these ids.
+def quick_order(ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Positions [N] that sort the ids by their fingerprints, and the ids that occur more than once.
 
-    It may differ where two different ids share a fingerprint: check that the ids so ordered are the same.
+    The order is the same in every file of these ids, unless two different ones share a fingerprint: check that the ids
+    so ordered are the same.
     """
-    return np.argsort(fingerprints(ids))
-
-
-def repeated(ids: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
-    """The ids that occur more than once, sorted; ``order`` is their quick order."""
-    prints = fingerprints(ids)[order]
+    prints = fingerprints(ids)
+    order = np.argsort(prints)
+    prints = prints[order]
     suspects = np.flatnonzero(prints[1:] == prints[:-1])
-    if not len(suspects):
-        return ids[:0]
     # few but for files that are damaged or made for it: exact among all that share a fingerprint with another
     shared = np.unique(np.concatenate([order[suspects], order[suspects + 1]]))
     values, counts = np.unique(ids[shared], return_counts=True)
-    return values[counts > 1]
+    return order, values[counts > 1]
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

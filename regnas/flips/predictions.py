@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError
-from regnas.flips.ordering import quick_order, repeated
+from regnas.flips.ordering import quick_order
 from regnas.runtime.npz import SIZE_LIMIT, ArraySpec, read_arrays, write_arrays
 
 ARRAYS = {
@@ -35,6 +34,7 @@ class Predictions:
     logits: [N, C] where kept
     groups: [N], the cluster of each sample (variants of one original); None: each sample is its own cluster
     split: the name or digest of the samples' split
+    id_order: [N], what sorts the ids; kept, because every comparison with this model needs it
     """
 
     model: str
@@ -44,6 +44,7 @@ class Predictions:
     logits: NDArray[np.float32] | None = None
     groups: NDArray[np.int64] | None = None
     split: str = ""
+    id_order: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         ids = np.asarray(self.ids)
@@ -52,7 +53,8 @@ class Predictions:
         if len(ids) == 0:
             raise self._error("there is no sample, so that no rate is defined")
         self._keep("ids", ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False))
-        twice = repeated(self.ids, self.id_order)
+        order, twice = quick_order(self.ids)
+        self._keep("id_order", order)
         if len(twice):
             raise self._error(f"{len(twice):,} ids occur more than once, such as {examples(twice)}")
         for name in ("targets", "predicted"):
@@ -77,11 +79,6 @@ class Predictions:
     @property
     def error_rate(self) -> float:
         return int(np.count_nonzero(~self.correct)) / len(self)
-
-    @cached_property
-    def id_order(self) -> NDArray[np.int64]:
-        """[N], the quick order of the ids: kept, because every comparison with this model needs it."""
-        return quick_order(self.ids)
 
     def __len__(self) -> int:
         return len(self.ids)

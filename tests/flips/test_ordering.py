@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from regnas.errors import ArtifactError
 from regnas.flips import Predictions, align, ordering
-from regnas.flips.ordering import fingerprints, quick_order, repeated, same_ids
+from regnas.flips.ordering import distinct, fingerprints, quick_order, same_ids
 
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6), min_size=1)
 
@@ -37,13 +37,13 @@ def test_characters_in_another_order_have_another_fingerprint():
 def test_repeated_ids_are_those_that_a_plain_count_finds(ids):
     array = np.array(ids)
     expected = sorted({each for each in ids if ids.count(each) > 1})
-    assert repeated(array, quick_order(array)).tolist() == expected
+    assert quick_order(array)[1].tolist() == expected
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_repeated_integers(ids):
     array = np.array(ids, dtype=np.int64)
-    assert repeated(array, quick_order(array)).tolist() == sorted({each for each in ids if ids.count(each) > 1})
+    assert quick_order(array)[1].tolist() == sorted({each for each in ids if ids.count(each) > 1})
 
 
 def test_same_ids_looks_at_the_texts_themselves_in_arrays_of_any_width():
@@ -64,3 +64,21 @@ def test_ids_with_the_same_fingerprint_are_still_told_apart(colliding):
 def test_repeated_ids_are_found_among_those_with_the_same_fingerprint(colliding):
     with pytest.raises(ArtifactError, match="1 ids occur more than once, such as dog"):
         named("a", ["cat", "dog", "owl", "dog"])
+
+
+@given(texts)
+def test_distinct_values_are_those_of_numpy(ids):
+    array = np.array(ids)
+    values, codes = distinct(array)
+    assert values.tolist() == sorted(set(ids))
+    assert values[codes].tolist() == ids
+
+
+def test_distinct_integers_are_sorted_as_numbers():
+    values, codes = distinct(np.array([3, -1, 10, 3]))
+    assert (values.tolist(), codes.tolist()) == ([-1, 3, 10], [1, 0, 2, 1])
+
+
+def test_distinct_values_with_the_same_fingerprint(colliding):
+    values, codes = distinct(np.array(["owl", "cat", "owl"]))
+    assert (values.tolist(), codes.tolist()) == (["cat", "owl"], [1, 0, 1])

@@ -65,11 +65,12 @@ def to_column(column: Any, where: str, complete: bool) -> Column:
 
 def texts(array: Any, where: str) -> NDArray[np.str_]:
     """Arrow's texts, without any missing, as an array of characters."""
-    array = _one_chunk(array).cast(pa.large_string())
+    array = _one_chunk(array)
     if len(array) == 0:
         return np.empty(0, dtype="U1")
     array.validate(full=True)  # that they are Unicode
-    offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
+    offset = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    offsets = np.frombuffer(array.buffers()[1], offset)[array.offset : array.offset + len(array) + 1]
     lengths = np.diff(offsets)
     width = max(1, int(lengths.max()))
     check_width(len(array), width, where)
@@ -88,6 +89,7 @@ def texts(array: Any, where: str) -> NDArray[np.str_]:
 def inferred_ids(column: Any, where: str) -> NDArray[Any]:
     """Texts of a format without types: integers where all of them are what Python would write for one."""
     try:
+        column.slice(0, 1).cast(pa.int64())  # most often the first one tells, and the others need not be looked at
         numbers = column.cast(pa.int64())
     except pa.ArrowInvalid:
         return texts(column, where)
@@ -116,6 +118,6 @@ def _one_chunk(column: Any) -> Any:
         return column
     if column.num_chunks == 1:
         return column.chunk(0)
-    if is_text(column.type) and not pa.types.is_dictionary(column.type):
-        column = column.cast(pa.large_string())  # beyond 2 GiB the offsets of a string do not suffice
+    if is_text(column.type) and column.nbytes >= 2**31:
+        column = column.cast(pa.large_string())  # the offsets of a string do not suffice
     return column.combine_chunks()
