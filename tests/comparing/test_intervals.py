@@ -101,7 +101,7 @@ def test_difference_interval_holds_the_true_difference_in_95_of_100_samples():
         counts = random.multinomial(samples, [lost_rate, gained_rate, 1 - lost_rate - gained_rate], size=4000)
         low, high = difference_interval(counts[:, 0], counts[:, 1], samples)
         covered = np.mean((low <= gained_rate - lost_rate) & (gained_rate - lost_rate <= high))
-        assert 0.935 <= covered, (lost_rate, gained_rate, samples)
+        assert covered >= 0.935, (lost_rate, gained_rate, samples)
 
 
 def test_samples_of_which_each_is_its_own_cluster_all_count():

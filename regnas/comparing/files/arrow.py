@@ -51,6 +51,7 @@ def is_usable(kind: Any) -> bool:
 
 def to_column(column: Any, where: str, complete: bool) -> Column:
     """A chunked column as codes, integers, floats or booleans; where values may be missing, those are empty texts."""
+    column.validate(full=True)  # that codes are of a text, and texts Unicode: reading a damaged file does not check it
     if column.null_count and complete:
         refuse_missing(column.is_null().to_numpy(), where)
     if column.null_count:

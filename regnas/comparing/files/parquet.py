@@ -37,10 +37,10 @@ class ParquetFile:
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
         wanted = [*columns, *([scores] if scores else [])]
-        self._check_size(wanted)
         # Texts stay codes: a long one that repeats is stored once, and unpacked it could be of any size.
         coded = [name for name in columns if is_text(self._schema.field(name).type)]
         with opened(self.path) as source:
+            self._check_size(wanted, scores is not None)
             table = pq.ParquetFile(source, read_dictionary=coded).read(wanted)
             read: dict[str, Column] = {}
             for name in columns:
@@ -50,14 +50,17 @@ class ParquetFile:
             rows = score_rows(table[scores], f'{self.path}: column "{scores}"') if scores else None
             return Content(read, rows)
 
-    def _check_size(self, names: Sequence[str]) -> None:
-        """Both what the file says of the bytes and eight bytes for each of its values, of which it may say few."""
-        size = 0
-        for group in range(self._metadata.num_row_groups):
-            for index in range(self._metadata.num_columns):
-                column = self._metadata.row_group(group).column(index)
-                if column.path_in_schema.split(".")[0] in names:
-                    size += max(column.total_uncompressed_size, 8 * column.num_values)
+    def _check_size(self, names: Sequence[str], with_scores: bool) -> None:
+        """Both what the file says of the bytes and eight bytes for each of its values, of which it may say few.
+
+        Column by column only where it has to be: on damaged metadata of a column pyarrow 26 ends the whole process.
+        """
+        groups = [self._metadata.row_group(index) for index in range(self._metadata.num_row_groups)]
+        size = sum(max(group.total_byte_size, 8 * group.num_rows * len(names)) for group in groups)
+        if with_scores or size > SIZE_LIMIT:
+            columns = [group.column(index) for group in groups for index in range(group.num_columns)]
+            wanted = [column for column in columns if column.path_in_schema.split(".")[0] in names]
+            size = sum(max(column.total_uncompressed_size, 8 * column.num_values) for column in wanted)
         if size > SIZE_LIMIT:
             raise ArtifactError(f"{self.path} would unpack to {size:,} bytes, over the limit of {SIZE_LIMIT:,}")
 
