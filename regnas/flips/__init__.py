@@ -15,7 +15,7 @@ from regnas.flips.intervals import (
     mean_nfr_values,
     nfr_interval,
 )
-from regnas.flips.mcnemar import mcnemar_exact
+from regnas.flips.mcnemar import mcnemar_exact, sign_test
 from regnas.flips.predictions import Predictions, load_predictions
 from regnas.flips.rates import (
     ClassFlips,
@@ -54,4 +54,5 @@ __all__ = [
     "positive_flip_rate",
     "relative_change",
     "relative_negative_flip_rate",
+    "sign_test",
 ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError
+from regnas.flips.ordering import same_ids
 from regnas.flips.predictions import Predictions, examples
 
 
@@ -44,23 +44,31 @@ def _like(first: Predictions, other: Predictions) -> Predictions:
 
 
 def _reordered(first: Predictions, other: Predictions) -> Predictions:
-    order_of_first, order_of_other = np.argsort(first.ids), np.argsort(other.ids)
-    if not np.array_equal(first.ids[order_of_first], other.ids[order_of_other]):
+    position = _positions(first, other)
+    if position is None:
         only_first, only_other = np.setdiff1d(first.ids, other.ids), np.setdiff1d(other.ids, first.ids)
         raise ArtifactError(
             f'"{first.model}" and "{other.model}" were not evaluated on the same samples: '
             f"{_only(first, only_first)}, {_only(other, only_other)}; predict both on the same split"
         )
-    position = np.empty(len(first), dtype=np.int64)  # position[n]: where other keeps the n-th sample of first
+    return other.reordered(first, position)
+
+
+def _positions(first: Predictions, other: Predictions) -> NDArray[np.int64] | None:
+    """Where ``other`` keeps the n-th sample of ``first``: [N]; None where the samples are not the same."""
+    if len(first) != len(other):
+        return None
+    position = _matched(first.id_order, other.id_order)
+    if same_ids(first.ids, other.ids, position):
+        return position
+    position = _matched(np.argsort(first.ids), np.argsort(other.ids))  # two ids may share a fingerprint
+    return position if same_ids(first.ids, other.ids, position) else None
+
+
+def _matched(order_of_first: NDArray[np.int64], order_of_other: NDArray[np.int64]) -> NDArray[np.int64]:
+    position = np.empty_like(order_of_other)
     position[order_of_first] = order_of_other
-    return replace(
-        other,
-        ids=other.ids[position],
-        targets=other.targets[position],
-        predicted=other.predicted[position],
-        logits=None if other.logits is None else other.logits[position],
-        groups=None if other.groups is None else other.groups[position],
-    )
+    return position
 
 
 def _only(predictions: Predictions, ids: NDArray[Any]) -> str:

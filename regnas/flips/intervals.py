@@ -128,11 +128,11 @@ def mean_nfr_values(family: Sequence[Predictions]) -> NDArray[np.float64]:
 def _mean_interval(
     values: NDArray[np.float64], aligned: Sequence[Predictions], resamples: int, seed: int, level: float
 ) -> tuple[float, float]:
-    draws = bootstrap_means(values[:, None], _shared_groups(aligned), resamples, seed)  # [B, 1]
+    draws = bootstrap_means(values[:, None], shared_groups(aligned), resamples, seed)  # [B, 1]
     return interval(draws[:, 0], level)
 
 
-def _shared_groups(aligned: Sequence[Predictions]) -> NDArray[np.int64] | None:
+def shared_groups(aligned: Sequence[Predictions]) -> NDArray[np.int64] | None:
     """The clusters that the aligned models agree on; models saved without clusters follow the others."""
     known = [each for each in aligned if each.groups is not None]
     for each in known[1:]:

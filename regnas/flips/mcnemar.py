@@ -17,11 +17,16 @@ def mcnemar_exact(reference: Predictions, new: Predictions) -> float:
     The test takes samples for independent. Where they come in clusters (``Predictions.groups``) it counts the same
     evidence several times and p is too small; use ``accuracy_difference_interval`` there.
     """
-    from scipy.stats import binomtest  # here, because importing it takes longer than everything else in this package
-
     reference, new = align([reference, new])
     negative = int(np.count_nonzero(reference.correct & ~new.correct))
     positive = int(np.count_nonzero(~reference.correct & new.correct))
+    return sign_test(negative, positive)
+
+
+def sign_test(negative: int, positive: int) -> float:
+    """Two-sided p-value of negative ~ Binomial(negative + positive, 1/2): min(1, 2 P(X <= min(negative, positive)))."""
+    from scipy.special import bdtr  # here, because importing it takes longer than everything else in this package
+
     if negative + positive == 0:
         return 1.0
-    return float(binomtest(negative, negative + positive, 0.5).pvalue)
+    return min(1.0, 2 * float(bdtr(min(negative, positive), negative + positive, 0.5)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError
+from regnas.flips.ordering import quick_order
 from regnas.runtime.npz import SIZE_LIMIT, ArraySpec, read_arrays, write_arrays
 
 ARRAYS = {
@@ -33,6 +34,7 @@ class Predictions:
     logits: [N, C] where kept
     groups: [N], the cluster of each sample (variants of one original); None: each sample is its own cluster
     split: the name or digest of the samples' split
+    id_order: [N], what sorts the ids; kept, because every comparison with this model needs it
     """
 
     model: str
@@ -42,6 +44,7 @@ class Predictions:
     logits: NDArray[np.float32] | None = None
     groups: NDArray[np.int64] | None = None
     split: str = ""
+    id_order: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         ids = np.asarray(self.ids)
@@ -49,11 +52,11 @@ class Predictions:
             raise self._error(f"ids must be text or integers of shape [N], not {ids.dtype} {list(ids.shape)}")
         if len(ids) == 0:
             raise self._error("there is no sample, so that no rate is defined")
-        unique, counts = np.unique(ids, return_counts=True)
-        if len(unique) < len(ids):
-            repeated = unique[counts > 1]
-            raise self._error(f"{len(repeated):,} ids occur more than once, such as {examples(repeated)}")
         self._keep("ids", ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False))
+        order, twice = quick_order(self.ids)
+        self._keep("id_order", order)
+        if len(twice):
+            raise self._error(f"{len(twice):,} ids occur more than once, such as {examples(twice)}")
         for name in ("targets", "predicted"):
             classes = self._integers(name)
             if classes.min() < 0:
@@ -82,12 +85,22 @@ class Predictions:
 
     def answered_by(self, model: str, predicted: NDArray[np.int64]) -> Predictions:
         """The same samples answered by another model; what was checked of the samples is not checked again."""
-        answers = copy(self)
-        answers._keep("model", model)
-        answers._keep("predicted", predicted)
+        answers = self.changed(model=model, predicted=predicted, logits=None)
         answers._integers("predicted")
-        answers._keep("logits", None)
         return answers
+
+    def changed(self, **values: Any) -> Predictions:
+        """With other values, made of checked ones: nothing is checked again, as sorting a million ids takes long."""
+        other = copy(self)
+        for name, value in values.items():
+            other._keep(name, value)
+        return other
+
+    def reordered(self, like: Predictions, position: NDArray[np.int64]) -> Predictions:
+        """In the order of ``like``, whose n-th sample is here at position[n]; nothing is checked again."""
+        kept = {name: getattr(self, name) for name in ("targets", "predicted", "logits", "groups")}
+        moved = {name: None if values is None else values[position] for name, values in kept.items()}
+        return self.changed(ids=like.ids, id_order=like.id_order, **moved)
 
     def save(self, path: Path) -> None:
         """Write an npz file, whole or not at all; the same content always gives the same bytes."""

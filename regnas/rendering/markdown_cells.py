@@ -13,8 +13,8 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that cannot end a cell, a line or a heading, nor start a tag."""
+    """Text that cannot end a cell, a line or a heading, nor start a tag, nor be a link or a picture."""
     escaped = " ".join(text.split())
     for mark in "\\|`*_#":
         escaped = escaped.replace(mark, f"\\{mark}")
-    return escaped.replace("&", "&amp;").replace("<", "&lt;")
+    return escaped.replace("](", "]\\(").replace("&", "&amp;").replace("<", "&lt;")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from regnas.errors import RegnasError
-from regnas.runtime.npz import ArraySpec, read_arrays, write_arrays
+from regnas.runtime.npz import ArraySpec, read_arrays, read_headers, write_arrays
 
 
 class Refused(RegnasError):
@@ -226,10 +226,32 @@ def test_header_of_python_2_is_read_without_a_warning(path: Path) -> None:
 
 
 def test_total_over_the_limit_is_refused_from_the_directory_of_the_zip(path: Path) -> None:
-    np.savez_compressed(path, a=np.zeros(125_000), not_asked_for=np.zeros(125_000))
+    np.savez_compressed(path, a=np.zeros(125_000), b=np.zeros(125_000), not_asked_for=np.zeros(125_000))
     assert path.stat().st_size < 10_000
-    assert "would unpack to 2,000,256 bytes, over the limit of 2,000,000" in refusal(path, size_limit=2_000_000)
-    assert len(read_arrays(path, ANY, Refused, size_limit=3_000_000)["a"]) == 125_000
+    both = {"a": ArraySpec(), "b": ArraySpec()}
+    assert "would unpack to 2,000,256 bytes, over the limit of 2,000,000" in refusal(path, both, size_limit=2_000_000)
+    assert len(read_arrays(path, both, Refused, size_limit=2_100_000)["a"]) == 125_000
+
+
+def test_headers_tell_shape_and_kind_of_every_array(path: Path) -> None:
+    np.savez(path, a=np.zeros((2, 3), np.float32), b=np.array(["x", "yz"]), c=np.array(7))
+    headers = read_headers(path, Refused)
+    assert {name: header and (header.shape, header.dtype.str) for name, header in headers.items()} == {
+        "a": ((2, 3), "<f4"),
+        "b": ((2,), "<U2"),
+        "c": ((), "<i8"),
+    }
+
+
+def test_headers_of_what_would_expand_beyond_reason_are_not_read(path: Path) -> None:
+    packed(path, npy(header("(90000000,)", "|u1"), bytes(90_000_000)), zipfile.ZIP_DEFLATED)
+    assert read_headers(path, Refused) == {"a": None}
+
+
+def test_headers_of_a_file_that_is_none(path: Path) -> None:
+    path.write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(Refused, match="is damaged or not an npz file"):
+        read_headers(path, Refused)
 
 
 def test_a_bomb_is_refused_before_it_expands(path: Path) -> None:

@@ -1,0 +1,166 @@
+"""Every model against every other: flips, intervals, tests, and where the flips are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.comparing.joining import Joined
+from regnas.comparing.paired import Bounds, Flips
+from regnas.comparing.partitions import Partition
+from regnas.flips import FlipTable, flip_table_from_correctness
+
+# Of more classes than this only those that regressed most are listed.
+MOST_PARTS = 1000
+
+
+@dataclass(frozen=True)
+class Part:
+    """The samples of one class or one slice."""
+
+    value: str | int
+    samples: int
+    negative_flips: int
+    positive_flips: int
+    nfr: float
+    nfr_interval: Bounds
+    pfr: float
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """The classes, or the values of a slice column, those first that surely regressed most.
+
+    They are sorted by the lower end of the interval, so that one sample that flipped does not lead; among equal ones by
+    the rate, and then by value.
+    """
+
+    parts: tuple[Part, ...]
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A reference and what replaces it."""
+
+    reference: str
+    new: str
+    reference_error_rate: float
+    new_error_rate: float
+    negative_flips: int
+    positive_flips: int
+    nfr: float
+    nfr_interval: Bounds
+    pfr: float
+    relative_nfr: float
+    accuracy_difference: float
+    accuracy_difference_interval: Bounds
+    mcnemar_p: float
+    mcnemar_p_corrected: float
+    classes: Breakdown
+    slices: Mapping[str, Breakdown]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All ordered pairs of the models.
+
+    clusters: how many independent ones the samples come in
+    left_out: columns that are no slices, with the reason
+    """
+
+    table: FlipTable
+    clusters: int
+    pairs: tuple[Pair, ...]
+    left_out: Mapping[str, str]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return self.table.models
+
+    def pair(self, reference: str, new: str) -> Pair:
+        return next(each for each in self.pairs if (each.reference, each.new) == (reference, new))
+
+    @property
+    def successive(self) -> tuple[Pair, ...]:
+        """Each model against the one before it, in the order given."""
+        return tuple(self.pair(old, new) for old, new in zip(self.models, self.models[1:], strict=False))
+
+
+def compare(joined: Joined) -> Comparison:
+    """Compare every two of the joined models."""
+    table = flip_table_from_correctness(joined.models, joined.correct)
+    whole = Partition.whole(joined.samples, joined.groups)
+    by_class = Partition.of(class_labels(joined), joined.groups)
+    by_slice = {name: Partition.of(labels, joined.groups) for name, labels in joined.slices.items()}
+    among = list(combinations(range(len(joined.models)), 2))
+    flips = {(row, column): Flips.between(joined.correct[row], joined.correct[column]) for row, column in among}
+    tests = [each.test(whole) for each in flips.values()]
+    p_values = dict(zip(among, zip(tests, holm(tests), strict=True), strict=True))
+
+    def pair(row: int, column: int) -> Pair:
+        forward = (row, column) in flips
+        change = flips[row, column] if forward else flips[column, row].backward()
+        p_value, corrected = p_values[row, column] if forward else p_values[column, row]
+        rates = table.pair(joined.models[row], joined.models[column])
+        return Pair(
+            reference=rates.reference,
+            new=rates.new,
+            reference_error_rate=1 - rates.reference_accuracy,
+            new_error_rate=1 - rates.new_accuracy,
+            negative_flips=len(change.lost),
+            positive_flips=len(change.gained),
+            nfr=rates.nfr,
+            nfr_interval=change.nfr_intervals(whole)[0],
+            pfr=rates.pfr,
+            relative_nfr=rates.relative_nfr,
+            accuracy_difference=change.accuracy_difference(whole),
+            accuracy_difference_interval=change.accuracy_interval(whole),
+            mcnemar_p=p_value,
+            mcnemar_p_corrected=corrected,
+            classes=breakdown(by_class, change),
+            slices={name: breakdown(each, change) for name, each in by_slice.items()},
+        )
+
+    pairs = tuple(pair(row, column) for row, column in permutations(range(len(joined.models)), 2))
+    clusters = joined.samples if whole.cells is None else len(whole.cells.sizes)
+    return Comparison(table, clusters, pairs, joined.left_out)
+
+
+def class_labels(joined: Joined) -> NDArray[Any]:
+    """[N], the class of each sample, by name where there are names."""
+    return joined.targets if joined.classes is None else np.array(joined.classes)[joined.targets]
+
+
+def breakdown(partition: Partition, flips: Flips) -> Breakdown:
+    negative, positive = partition.count(flips.lost), partition.count(flips.gained)
+    bounds = flips.nfr_intervals(partition)
+    rates = negative / partition.samples
+    order = sorted(range(len(rates)), key=lambda place: (-bounds[place][0], -rates[place], place))
+    parts = tuple(
+        Part(
+            value=partition.values[place],
+            samples=int(partition.samples[place]),
+            negative_flips=int(negative[place]),
+            positive_flips=int(positive[place]),
+            nfr=float(rates[place]),
+            nfr_interval=bounds[place],
+            pfr=float(positive[place] / partition.samples[place]),
+        )
+        for place in order[:MOST_PARTS]
+    )
+    return Breakdown(parts, len(order) - len(parts))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """p-values corrected for their number m (Holm, 1979): max over j <= i of min(1, (m - j + 1) p_j), p_j sorted."""
+    corrected, highest = [0.0] * len(values), 0.0
+    for rank, place in enumerate(sorted(range(len(values)), key=lambda place: values[place])):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
+        corrected[place] = highest
+    return corrected

@@ -1,0 +1,92 @@
+"""Intervals that are honest at zero: a few samples without a flip are no proof that there are none.
+
+The bootstrap of ``regnas.flips`` gives [0, 0] where nothing flipped, whatever the number of samples. Here a rate has
+the interval of Clopper and Pearson (1934), which holds the true rate at least as often as it says, and a paired
+difference that of Tango (1998). Where samples come in clusters, both are taken of fewer samples: as many independent
+ones as would vary as much (Korn and Graubard, 1998).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, ndtri, stdtrit
+
+LEVEL = 0.95
+
+Floats = NDArray[np.float64]
+
+
+def rate_interval(rate: ArrayLike, samples: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Clopper-Pearson: all rates at which neither as many nor as few as observed would be rarer than (1 - level) / 2.
+
+    low = B^-1(x, n - x + 1; a / 2), high = B^-1(x + 1, n - x; 1 - a / 2) for x = rate * n of n samples, a = 1 - level
+    and the incomplete beta function B; n need not be an integer. No sample at all leaves [0, 1].
+    """
+    rates, counts = np.broadcast_arrays(np.asarray(rate, dtype=np.float64), np.asarray(samples, dtype=np.float64))
+    tail = (1 - level) / 2
+    known = counts > 0
+    some, others = known & (rates > 0), known & (rates < 1)
+    flips = rates * counts
+    low, high = np.zeros(rates.shape), np.ones(rates.shape)
+    low[some] = betaincinv(flips[some], (counts - flips)[some] + 1, tail)
+    high[others] = betaincinv(flips[others] + 1, (counts - flips)[others], 1 - tail)
+    return low, high
+
+
+def difference_interval(
+    negative: ArrayLike, positive: ArrayLike, samples: ArrayLike, level: float = LEVEL
+) -> tuple[Floats, Floats]:
+    """Tango's score interval of (positive - negative) / samples, the counts those of paired samples that flip.
+
+    All differences d of n samples at which the score test does not reject:
+    |positive - negative - n d| <= z sqrt(n (2 q + d (1 - d))), where q, the share of negative flips that is likeliest
+    if the difference is d, is the positive root of 2 n q^2 + b q - negative d (1 - d) = 0 with
+    b = (2 n - positive + negative) d - positive - negative. No sample at all leaves [-1, 1].
+    """
+    given = (np.asarray(each, dtype=np.float64) for each in (negative, positive, samples))
+    lost, gained, counts = np.broadcast_arrays(*given)
+    z = float(ndtri((1 + level) / 2))
+    centre = np.divide(gained - lost, counts, out=np.zeros(counts.shape), where=counts > 0)
+    return _end(lost, gained, counts, z, centre, -1.0), _end(lost, gained, counts, z, centre, 1.0)
+
+
+def independent_samples(
+    samples: ArrayLike,
+    clusters: ArrayLike,
+    size: ArrayLike,
+    within: ArrayLike,
+    between: ArrayLike,
+    level: float = LEVEL,
+) -> Floats:
+    """How many independent samples tell as much as N samples in G clusters: N / D * (t_(N - 1) / t_(G - 1))^2.
+
+    within: the sum of squares of the samples around their mean, N p (1 - p) for a rate p
+    between: the sum of squares of the clusters, sum_g (y_g - p m_g)^2 for y_g flips among m_g samples
+    size: s = sum_g m_g^2 / N, the size of the cluster that a sample is in, on average
+
+    D = (between + s^2) / (within + s), at least 1, is the design effect: how much more the mean varies. One more
+    cluster, flipped as a whole, is added to both sums, because a few flips say next to nothing about how they come in
+    clusters: without any, D = s, and each cluster counts once. The ratio of the quantiles of Student's t allows for few
+    clusters (Korn and Graubard, 1998); a single one tells nothing. Where every cluster is one sample, N remains.
+    """
+    given = (np.asarray(each, dtype=np.float64) for each in (samples, clusters, size, within, between))
+    counts, groups, sizes, inside, across = np.broadcast_arrays(*given)
+    effect = np.maximum(1.0, (across + sizes**2) / (inside + sizes))
+    quantile = (1 + level) / 2
+    ratio = stdtrit(np.maximum(counts - 1, 1), quantile) / stdtrit(np.maximum(groups - 1, 1), quantile)
+    return np.where((groups == 1) & (counts > 1), 0.0, counts / effect * ratio**2)
+
+
+def _end(lost: Floats, gained: Floats, counts: Floats, z: float, inside: Floats, outermost: float) -> Floats:
+    """Where the score test begins to reject between a difference that it accepts and the outermost one."""
+    outside = np.full(counts.shape, outermost)
+    for _ in range(60):
+        middle = (inside + outside) / 2
+        linear = (2 * counts - gained + lost) * middle - gained - lost
+        square = np.maximum(0.0, linear**2 + 8 * counts * lost * middle * (1 - middle))
+        share = np.divide(np.sqrt(square) - linear, 4 * counts, out=np.zeros(counts.shape), where=counts > 0)
+        variance = np.maximum(0.0, counts * (2 * share + middle * (1 - middle)))
+        rejected = (gained - lost - counts * middle) ** 2 > z**2 * variance
+        inside, outside = np.where(rejected, inside, middle), np.where(rejected, middle, outside)
+    return np.where(counts > 0, outside, outermost)
