@@ -45,6 +45,12 @@ def stop_if_asked() -> None:
         raise Interrupted(_received[0])
 
 
+def stop_unwritten() -> None:
+    """To be called only where nothing is on disk yet."""
+    if _received:
+        raise Interrupted(_received[0], "nothing was written")
+
+
 def _note(number: int, frame: FrameType | None) -> None:
     if _received:
         os._exit(128 + number)
