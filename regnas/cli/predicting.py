@@ -56,6 +56,38 @@ def predict(
     typer.echo(f"{out}: {classifier.name}, {len(samples):,} samples, Top-1 {percent(predictions.accuracy)} %")
 
 
+@app.command()
+def gallery(
+    old: Annotated[Path, typer.Argument(help="Predictions of the old model.")],
+    new: Annotated[Path, typer.Argument(help="Predictions of the new model.")],
+    data: Annotated[str, typer.Option(help=Data)],
+    out: Annotated[Path, typer.Option(help="The page, an html file.")],
+    more: Annotated[
+        list[Path] | None, typer.Argument(help="Predictions of further models, by which labels are doubted.")
+    ] = None,
+    split: SplitChoice = "report",
+    most: Annotated[int, typer.Option(min=1, help="Pictures on the page, the worst flips first.")] = 2000,
+    overwrite: Overwrite = False,
+) -> None:
+    """Show what a new model broke: a page of the samples that the old one has right and the new one wrong."""
+    _check_output(out, ".html", overwrite)
+    from regnas.gallery import gallery_of, read_models, render
+    from regnas.predicting import samples_of
+    from regnas.runtime.files import write_bytes
+    from regnas.runtime.signals import postponed_signals, stop_unwritten
+
+    with postponed_signals():
+        models = read_models([old, new, *(more or ())])
+        samples = samples_of(data, split, None)
+        stop_unwritten()
+        contents = gallery_of(models, samples, most)
+        # ids of predictions may hold half characters that are no text; they must not cost the page
+        write_bytes(out, render(contents).encode("utf-8", "backslashreplace"))
+    shown = f"the worst {len(contents.flips):,} of them" if len(contents.flips) < contents.all_flips else "all of them"
+    suspects = "" if contents.no_suspects else f", {contents.all_suspects:,} with suspect labels"
+    typer.echo(f"{out}: {contents.all_flips:,} negative flips{suspects}; it shows {shown}")
+
+
 def _check_output(path: Path, suffix: str, overwrite: bool) -> None:
     """Before the work, not after it: may the file be written?"""
     if path.suffix != suffix:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -47,9 +46,7 @@ class Decoder:
 
     @contextmanager
     def threads(self) -> Iterator[ThreadPoolExecutor]:
-        # PIL warns of odd metadata that does not matter here. For good, and not only inside this block: threads share
-        # the filters, and blocks that overlap would put back the wrong ones.
-        warnings.filterwarnings("ignore", module=r"PIL\.")
+        quieten()
         pool = ThreadPoolExecutor(self.thread_count)
         try:
             yield pool
@@ -68,6 +65,15 @@ class Decoder:
         return chain.from_iterable(pool.map(decode_handful, range(0, len(files), handful)))
 
 
+def quieten() -> None:
+    """PIL warns of odd metadata that does not matter here.
+
+    For good, and not only for as long as threads decode: they share the filters, and blocks that overlap would put
+    back the wrong ones.
+    """
+    warnings.filterwarnings("ignore", module=r"PIL\.")
+
+
 def decode_all(decoder: Decoder, files: ImageFiles) -> Tensor:
     """[N, C, H, W] uint8: all of the images, or a DataError that counts the bad ones."""
     images = decoder.empty(len(files))
@@ -84,8 +90,6 @@ def decode_file(decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray
     name = files.name(index)
     try:
         status = (decoder.folder / name).stat()
-        if not stat.S_ISREG(status.st_mode):  # opening a named pipe would wait for ever
-            return f"{name}: not a file"
         if (status.st_size, status.st_mtime_ns) != (files.sizes[index], files.times[index]):
             return f"{name}: changed since the images were listed"
         picture = read_picture(decoder.folder / name, MODES[decoder.channels])
@@ -99,6 +103,8 @@ def decode_file(decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray
 
 def read_picture(path: Path, mode: str) -> Image.Image:
     """The decoded picture; a ValueError says what is wrong with it, and a damaged one raises whatever PIL does."""
+    if not path.is_file():  # opening a named pipe would wait for ever
+        raise ValueError("not a file")
     with Image.open(path) as image:
         if image.mode.startswith(("I", "F")):  # PIL would clip them instead of scaling
             raise ValueError("its pixels are not of 8 bits a channel; convert it")

@@ -16,7 +16,7 @@ from regnas.networks import TorchvisionModel
 from regnas.predicting.data import Reading
 from regnas.predicting.onnx_files import read_onnx
 
-KINDS = "FOLDER:MEMBER of a family, its .safetensors file, an .onnx file that regnas exported, or a model of torchvision"
+KINDS = "FOLDER:MEMBER of a family, its .safetensors file, an .onnx file of regnas, or a model of torchvision"
 
 
 @dataclass(frozen=True, eq=False)

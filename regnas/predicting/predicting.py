@@ -29,7 +29,7 @@ def predict(
     )
     size = batch_size or prediction_batch(classifier.reading.shape)
     batches = samples.batches(classifier.reading, size)
-    network = classifier.network.to(device, memory_format=torch.channels_last)  # as in a run, to the bit
+    network = classifier.network.to(device).to(memory_format=torch.channels_last)  # as in a run, to the bit
     logits = []
     try:
         for batch in track(batches, f"predict {classifier.name}", math.ceil(len(samples) / size)):
