@@ -110,5 +110,5 @@ def _device(wish: str) -> Any:
         raise ConfigurationError(f'--device "{wish}" is none of {", ".join(DEVICES)}')
     found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not found.get(wish, True):
-        raise EnvironmentProblem(f"--device {wish}: torch finds no such device on this machine; leave --device out")
+        raise EnvironmentProblem(f'torch finds no device "{wish}" on this machine: choose another with --device')
     return choose_device(wish)

@@ -38,7 +38,7 @@ def load_classifier(source: str, weights: str | None = None) -> Classifier:
     """The model that ``source`` names; ``weights`` are those of a torchvision model, by default its default ones."""
     path = Path(source).expanduser()
     is_file = path.suffix in (".onnx", ".safetensors")
-    if weights is not None and (is_file or ":" in source or path.is_dir()):
+    if weights is not None and (is_file or ":" in source):
         raise ConfigurationError(f"--weights {weights} is for models of torchvision: {source} has its own")
     if path.suffix == ".onnx":
         return _onnx(path)
@@ -47,7 +47,7 @@ def load_classifier(source: str, weights: str | None = None) -> Classifier:
     folder, colon, member = source.rpartition(":")
     if colon:
         return _member(_family(Path(folder).expanduser()), member)
-    if path.is_dir():
+    if path.is_dir() and (_manifest_folder(path) or not source.isidentifier()):  # as all names of torchvision are
         members = ", ".join(f"{source}:{name}" for name in _family(path))
         raise ConfigurationError(f"{source} is a family: name one of its members ({members})")
     return _torchvision(source, weights or "DEFAULT")
@@ -55,12 +55,16 @@ def load_classifier(source: str, weights: str | None = None) -> Classifier:
 
 def _family(folder: Path) -> Family:
     """From its own folder or from that of the run that it came from."""
-    found = folder / "family" if (folder / "family" / MANIFEST).is_file() else folder
-    if not (found / MANIFEST).is_file():
+    found = _manifest_folder(folder)
+    if found is None:
         raise ArtifactError(
             f"{folder} holds no family: it has no {MANIFEST}, nor family/{MANIFEST} (`regnas export RUN` writes it)"
         )
     return load_family(found)
+
+
+def _manifest_folder(folder: Path) -> Path | None:
+    return next((place for place in (folder / "family", folder) if (place / MANIFEST).is_file()), None)
 
 
 def _member_file(path: Path) -> Classifier:

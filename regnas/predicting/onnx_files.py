@@ -7,7 +7,7 @@ The network takes ``images`` [batch, C, H, W], already preprocessed, and gives `
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,7 @@ def _open(path: Path) -> tuple[Any, Mapping[str, str]]:
         raise ArtifactError(f"{path} has {size:,} bytes, over the limit of {SIZE_LIMIT:,} for an ONNX file")
     try:
         model = onnx.load_model_from_string(content)
-        # Weights in other files are files of the author's choosing anywhere on this machine.
-        elsewhere = [tensor.name for tensor in model.graph.initializer if tensor.external_data]
+        elsewhere = list(_kept_elsewhere(model))
         options = onnxruntime.SessionOptions()
         options.log_severity_level = SILENT
         if not elsewhere:
@@ -96,6 +95,21 @@ def _open(path: Path) -> tuple[Any, Mapping[str, str]]:
     if elsewhere:
         raise ArtifactError(f"{path} keeps weights in other files, first {elsewhere[0]}: export it as one file")
     return session, {entry.key: entry.value for entry in model.metadata_props}
+
+
+def _kept_elsewhere(message: Any) -> Iterator[str]:
+    """Names of all tensors, wherever in the model, whose values are in other files.
+
+    Those would be files of the author's choosing, anywhere on this machine.
+    """
+    if message.DESCRIPTOR.name == "TensorProto":
+        if message.external_data:
+            yield message.name or "a constant"
+        return
+    for entry, value in message.ListFields():
+        if entry.message_type is not None:
+            for inner in value if hasattr(value, "__len__") else (value,):
+                yield from _kept_elsewhere(inner)
 
 
 def _json(path: Path, metadata: Mapping[str, str], key: str) -> Any:
