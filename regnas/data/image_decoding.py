@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -90,6 +91,8 @@ def decode_file(decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray
     name = files.name(index)
     try:
         status = (decoder.folder / name).stat()
+        if not stat.S_ISREG(status.st_mode):  # opening a named pipe would wait for ever
+            return f"{name}: not a file"
         if (status.st_size, status.st_mtime_ns) != (files.sizes[index], files.times[index]):
             return f"{name}: changed since the images were listed"
         picture = read_picture(decoder.folder / name, MODES[decoder.channels])
@@ -103,8 +106,6 @@ def decode_file(decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray
 
 def read_picture(path: Path, mode: str) -> Image.Image:
     """The decoded picture; a ValueError says what is wrong with it, and a damaged one raises whatever PIL does."""
-    if not path.is_file():  # opening a named pipe would wait for ever
-        raise ValueError("not a file")
     with Image.open(path) as image:
         if image.mode.startswith(("I", "F")):  # PIL would clip them instead of scaling
             raise ValueError("its pixels are not of 8 bits a channel; convert it")

@@ -89,8 +89,11 @@ class Samples:
         if not isinstance(images, StreamedImages):
             return picture_of(images[index].numpy())
         name = images.files.name(index)
+        path = images.decoder.folder / name
         try:
-            return read_picture(images.decoder.folder / name, "RGB")
+            if not path.is_file():  # opening a named pipe would wait for ever
+                raise ValueError("not a file")
+            return read_picture(path, "RGB")
         except Exception as error:  # damaged files make decoders raise almost anything
             reason = str(error) or type(error).__name__
             raise DataError(

@@ -27,6 +27,7 @@ def postponed_signals() -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+        _received.clear()  # what comes next in this process was not asked to stop
 
 
 def ask_to_stop(number: int) -> None:

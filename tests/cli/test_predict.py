@@ -78,7 +78,6 @@ def broken_family(run, tmp_path):
         (["{run}:small", "{data}", "--out", "{tmp}/folder.npz"], 2, "is a folder: name a file"),
         (["{run}:small", "{data}", "--out", "{data}/p.npz"], 5, "is no folder that you may write"),
         (["{run}:small", "{data}", "--out", "{tmp}/p.npz", "--device", "gpu"], 2, '--device "gpu" is none of auto'),
-        (["{run}:small", "{data}", "--out", "{tmp}/p.npz", "--device", "mps"], 5, 'torch finds no device "mps" on this machine'),
         (["{run}:tiny", "{data}", "--out", "{tmp}/p.npz"], 2, 'no member "tiny"'),
         (["{broken}", "{data}", "--out", "{tmp}/p.npz"], 3, "small.safetensors is damaged: its sha256"),
         (["resnet18", "{data}", "--out", "{tmp}/p.npz"], 5, "cannot get the weights resnet18-f37072fd.pth"),
@@ -102,6 +101,13 @@ def test_refusals_are_one_line_with_their_code_and_write_nothing(
     assert len(found[1]) == 1
     assert problem in found[1][0]
     assert not list(tmp_path.rglob("*p.npz*"))
+
+
+def test_a_device_that_is_not_there_is_refused(refusal, finished_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    arguments = ("predict", f"{finished_run}:small", finished_run, "--out", tmp_path / "p.npz", "--device", "cuda")
+    line = 'regnas: torch finds no device "cuda" on this machine: choose another with --device'
+    assert refusal(*arguments) == (5, [line])
 
 
 def test_names_with_line_breaks_and_escapes_stay_in_one_line(refusal, brightness_onnx, tmp_path):
