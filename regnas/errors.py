@@ -59,12 +59,13 @@ class EnvironmentProblem(RegnasError):
 
 
 class Interrupted(RegnasError):
-    """A signal arrived and everything up to here is on disk."""
+    """A signal arrived where nothing is lost; ``outcome`` says what is on disk."""
 
-    def __init__(self, signal_number: int) -> None:
+    def __init__(self, signal_number: int, outcome: str = "everything up to here is kept") -> None:
         self.signal_number = signal_number
+        self.outcome = outcome
         self.exit_code = 128 + signal_number
-        super().__init__(f"interrupted by {signal.Signals(signal_number).name}; everything up to here is kept")
+        super().__init__(f"interrupted by {signal.Signals(signal_number).name}; {outcome}")
 
-    def __reduce__(self) -> tuple[type[Interrupted], tuple[int]]:
-        return Interrupted, (self.signal_number,)  # crosses from a worker process to its parent
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[int, str]]:
+        return Interrupted, (self.signal_number, self.outcome)  # crosses from a worker process to its parent

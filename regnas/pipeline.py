@@ -228,7 +228,8 @@ def predict_report(job: Job, model: str, network: nn.Module) -> Predictions:
 
 def family_method(job: Job, search: FamilySearch, architectures: Mapping[str, Architecture]) -> Method:
     exported = load_family(job.folder.family)
-    networks = {name: exported[name].to(job.device) for name in exported}
+    # laid out as the evaluator has them, or the last bits of the logits would not be those of the export
+    networks = {name: exported[name].to(job.device).to(memory_format=torch.channels_last) for name in exported}
     return _method(
         job,
         FAMILY,

@@ -10,11 +10,11 @@ import sys
 
 import typer
 
-from regnas.cli import comparing, listing, runs, supernets
+from regnas.cli import comparing, listing, predicting, runs, supernets
 from regnas.cli.app import app
-from regnas.errors import RegnasError
+from regnas.errors import ConfigurationError, RegnasError
 
-__all__ = ["app", "comparing", "exit_code", "listing", "main", "runs", "supernets"]
+__all__ = ["app", "comparing", "exit_code", "listing", "main", "predicting", "runs", "supernets"]
 
 
 def main() -> None:
@@ -33,8 +33,8 @@ def exit_code(arguments: list[str], debug: bool = False) -> int:
     except RegnasError as error:
         if debug:
             raise
-        for line in str(error).splitlines():
-            typer.echo(f"regnas: {line}", err=True)
+        for problem in error.problems if isinstance(error, ConfigurationError) else (str(error),):
+            typer.echo(f"regnas: {_printable(problem)}", err=True)
         return error.exit_code
     except MemoryError:
         if debug:
@@ -47,3 +47,10 @@ def exit_code(arguments: list[str], debug: bool = False) -> int:
         summary = str(error).splitlines()[0] if str(error) else ""
         typer.echo(f"regnas: a bug in regnas: {type(error).__name__}: {summary}; run again with --debug", err=True)
         return 1
+
+
+def _printable(problem: str) -> str:
+    """A problem is one line and commands no terminal, whatever the files in it are called."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in problem
+    )

@@ -8,7 +8,7 @@ from regnas.data.arrays import Arrays
 from regnas.data.digits import Digits
 from regnas.data.image_folder import ImageFolder
 from regnas.data.shares import WHOLE, Share, in_random_class_order
-from regnas.data.splits import Preprocessing, Split, Splits, hold_out
+from regnas.data.splits import Preprocessing, Split, SplitName, Splits, hold_out
 from regnas.data.streaming import Images, StreamedImages, batches_of
 from regnas.data.torchvision_sets import Cifar10, Cifar100, FashionMnist
 from regnas.registry import Registry
@@ -46,6 +46,7 @@ __all__ = [
     "Preprocessing",
     "Share",
     "Split",
+    "SplitName",
     "Splits",
     "StreamedImages",
     "batches_of",

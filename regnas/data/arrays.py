@@ -57,11 +57,26 @@ class Arrays:
             raise DataError(f"{path} has {found} alone: search_images and search_targets go together")
         train = _split(path, arrays, "train", "train", first_group=0)
         report = _split(path, arrays, "report", "test", first_group=len(train))
-        classes = _classes(path, arrays, train)
+        classes = _classes(path, arrays, "train_targets", train.targets.numpy())
         if not own_search:
             return Splits.holding_out(train, report, classes, self.search_fraction, self.seed)
         search = _split(path, arrays, "search", "search", first_group=len(train) + len(report))
         return Splits(train, search, report, classes, Preprocessing.fitted_to(train.images))
+
+
+def report_part(path: Path) -> tuple[Split, tuple[str, ...]]:
+    """The test images of a file alone, and the classes; the file need not hold any to train on."""
+    specs = {
+        "test_images": ArraySpec(),
+        "test_targets": ArraySpec(),
+        "train_targets": ArraySpec("iu", 1, required=False),
+        "classes": ArraySpec(required=False),
+    }
+    arrays = read_arrays(path, specs, DataError, SIZE_LIMIT)
+    report = _split(path, arrays, "report", "test", first_group=0)
+    if len(arrays.get("train_targets", ())):
+        return report, _classes(path, arrays, "train_targets", arrays["train_targets"])
+    return report, _classes(path, arrays, "test_targets", report.targets.numpy())
 
 
 def _split(path: Path, arrays: dict[str, NDArray[Any]], name: str, part: str, first_group: int) -> Split:
@@ -94,17 +109,17 @@ def _check_images(path: Path, key: str, images: NDArray[Any]) -> None:
         )
 
 
-def _classes(path: Path, arrays: dict[str, NDArray[Any]], train: Split) -> tuple[str, ...]:
+def _classes(path: Path, arrays: dict[str, NDArray[Any]], key: str, targets: NDArray[Any]) -> tuple[str, ...]:
     """The names in the file, else the numbers; numbers with gaps are a mistake more often than meant."""
     if "classes" in arrays:
         names = arrays["classes"]
         if names.dtype.kind != "U" or names.ndim != 1:
             raise DataError(f"classes in {path} is {names.dtype} {list(names.shape)}: it has to be a list of texts")
         return tuple(names.tolist())
-    found = np.unique(train.targets.numpy())
+    found = np.unique(targets)
     if found[0] != 0 or found[-1] != len(found) - 1:
         raise DataError(
-            f"train_targets in {path} has {len(found)} classes, numbered {found[0]}..{found[-1]}: number them "
+            f"{key} in {path} has {len(found)} classes, numbered {found[0]}..{found[-1]}: number them "
             f'0..{len(found) - 1}, or add the names of all of them as "classes"'
         )
     return tuple(str(number) for number in found.tolist())

@@ -19,7 +19,7 @@ from PIL import Image
 from torch import Tensor
 
 from regnas.data.image_files import ImageFiles
-from regnas.data.image_transforms import TRANSFORMS, Transform
+from regnas.data.image_transforms import Centre, Transform, transformed
 from regnas.errors import DataError
 from regnas.runtime.progress import track
 
@@ -35,7 +35,7 @@ class Decoder:
     folder: Path
     size: int
     channels: int
-    transform: Transform
+    transform: Transform | Centre
     workers: int
 
     @property
@@ -47,9 +47,7 @@ class Decoder:
 
     @contextmanager
     def threads(self) -> Iterator[ThreadPoolExecutor]:
-        # PIL warns of odd metadata that does not matter here. For good, and not only inside this block: threads share
-        # the filters, and blocks that overlap would put back the wrong ones.
-        warnings.filterwarnings("ignore", module=r"PIL\.")
+        quieten()
         pool = ThreadPoolExecutor(self.thread_count)
         try:
             yield pool
@@ -66,6 +64,15 @@ class Decoder:
             return [decode_file(self, files, index, pixels[index]) for index in range(start, stop)]
 
         return chain.from_iterable(pool.map(decode_handful, range(0, len(files), handful)))
+
+
+def quieten() -> None:
+    """PIL warns of odd metadata that does not matter here.
+
+    For good, and not only for as long as threads decode: they share the filters, and blocks that overlap would put
+    back the wrong ones.
+    """
+    warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
 def decode_all(decoder: Decoder, files: ImageFiles) -> Tensor:
@@ -88,15 +95,21 @@ def decode_file(decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray
             return f"{name}: not a file"
         if (status.st_size, status.st_mtime_ns) != (files.sizes[index], files.times[index]):
             return f"{name}: changed since the images were listed"
-        with Image.open(decoder.folder / name) as image:
-            if image.mode.startswith(("I", "F")):  # PIL would clip them instead of scaling
-                return f"{name}: its pixels are not of 8 bits a channel; convert it"
-            # PIL only warns of images that are made to exhaust the memory, unless they are twice as large
-            if Image.MAX_IMAGE_PIXELS is not None and image.width * image.height > Image.MAX_IMAGE_PIXELS:
-                return f"{name}: {image.width} x {image.height} pixels may be a decompression bomb; shrink it"
-            square = TRANSFORMS[decoder.transform](image.convert(MODES[decoder.channels]), decoder.size)
+        picture = read_picture(decoder.folder / name, MODES[decoder.channels])
+        square = transformed(picture, decoder.transform, decoder.size)
     except Exception as error:  # damaged files make decoders raise almost anything
         return f"{name}: {str(error) or type(error).__name__}"
     decoded = np.asarray(square)  # [H, W] or [H, W, C]
     pixels[:] = decoded if decoder.channels == 1 else decoded.transpose(2, 0, 1)
     return None
+
+
+def read_picture(path: Path, mode: str) -> Image.Image:
+    """The decoded picture; a ValueError says what is wrong with it, and a damaged one raises whatever PIL does."""
+    with Image.open(path) as image:
+        if image.mode.startswith(("I", "F")):  # PIL would clip them instead of scaling
+            raise ValueError("its pixels are not of 8 bits a channel; convert it")
+        # PIL only warns of images that are made to exhaust the memory, unless they are twice as large
+        if Image.MAX_IMAGE_PIXELS is not None and image.width * image.height > Image.MAX_IMAGE_PIXELS:
+            raise ValueError(f"{image.width} x {image.height} pixels may be a decompression bomb; shrink it")
+        return image.convert(mode)

@@ -16,7 +16,7 @@ from regnas.data.image_listing import list_folder
 from regnas.data.image_transforms import Transform
 from regnas.data.packing import fitted_once, packed
 from regnas.data.preprocessing import IMAGENET
-from regnas.data.splits import Split, Splits
+from regnas.data.splits import Split, SplitName, Splits
 from regnas.data.streaming import Images, StreamedImages
 from regnas.errors import DataError
 
@@ -61,21 +61,35 @@ class ImageFolder:
                 raise ValueError(f"{name} is {getattr(self, name)}: it has to be 0 or above")
 
     def load(self) -> Splits:
-        folder = Path(self.path).expanduser().resolve()
-        train, report = list_folder(folder)
+        train, report = list_folder(self.folder)
         classes = tuple(sorted({image.class_name for image in train}))
         fraction = self._search_fraction(len(train))
-        train_images, report_images = self._images(folder, train, report)
-        both = _split("train", train_images, train, classes, first_group=0)
+        train_images, report_images = self._images(train, report)
+        both = folder_split("train", train_images, train, classes)
         kept, held = hold_out(both.targets.numpy(), fraction, self.seed)
         remaining, search = both.part("train", kept), both.part("search", held)
         return Splits(
             train=remaining,
             search=replace(search, images=packed(search.images, self._place)),
-            report=_split("report", report_images, report, classes, first_group=len(train)),
+            report=folder_split("report", report_images, report, classes, first_group=len(train)),
             classes=classes,
             preprocessing=IMAGENET if self.transform == "imagenet" else fitted_once(remaining.images, self._place),
         )
+
+    def streamed(self, name: SplitName) -> tuple[Split, tuple[str, ...]]:
+        """One split as ``load`` divides them, with the images as files of which none is decoded; and the classes."""
+        train, report = list_folder(self.folder)
+        classes = tuple(sorted({image.class_name for image in train}))
+        if name == "report":
+            images = StreamedImages(self._decoder, ImageFiles.of(report))
+            return folder_split("report", images, report, classes, first_group=len(train)), classes
+        both = folder_split("train", StreamedImages(self._decoder, ImageFiles.of(train)), train, classes)
+        kept, held = hold_out(both.targets.numpy(), self._search_fraction(len(train)), self.seed)
+        return both.part(name, held if name == "search" else kept), classes
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.path).expanduser().resolve()
 
     def _search_fraction(self, train_images: int) -> float:
         if self.search_images >= train_images:
@@ -85,19 +99,25 @@ class ImageFolder:
             )
         return self.search_images / train_images if self.search_images else self.search_fraction
 
-    def _images(self, folder: Path, train: list[ListedImage], report: list[ListedImage]) -> tuple[Images, Images]:
-        decoder = Decoder(folder, self.size, self.channels, self.transform, self.workers)
+    def _images(self, train: list[ListedImage], report: list[ListedImage]) -> tuple[Images, Images]:
+        decoder = self._decoder
         if self.keep == "search":
             return StreamedImages(decoder, ImageFiles.of(train)), StreamedImages(decoder, ImageFiles.of(report))
         images = packed(StreamedImages(decoder, ImageFiles.of(train + report)), self._place)
         return images[: len(train)], images[len(train) :]
 
     @property
+    def _decoder(self) -> Decoder:
+        return Decoder(self.folder, self.size, self.channels, self.transform, self.workers)
+
+    @property
     def _place(self) -> Path:
         return Path(self.cache).expanduser() / "image_folder"
 
 
-def _split(name: str, images: Images, listed: list[ListedImage], classes: tuple[str, ...], first_group: int) -> Split:
+def folder_split(
+    name: str, images: Images, listed: list[ListedImage], classes: tuple[str, ...], first_group: int = 0
+) -> Split:
     number = {class_name: index for index, class_name in enumerate(classes)}
     return Split(
         name=name,

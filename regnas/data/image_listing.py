@@ -34,15 +34,19 @@ def list_folder(folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
 
 
 def list_part(folder: Path, part: str) -> list[ListedImage]:
-    """All images of ``folder/part/<class>/``, ordered by class and name; every class has to have one."""
-    classes = sorted(entry.name for entry in os.scandir(folder / part) if entry.is_dir() and not _hidden(entry.name))
+    """All images of ``folder/part/<class>/``, ordered by class and name; every class has to have one.
+
+    Without a part, those of ``folder/<class>/``.
+    """
+    classes = class_folders(folder / part)
     if not classes:
         raise DataError(f"{folder / part} has no class folders: put the images of each class into a folder of its own")
+    above = f"{part}/" if part else ""
     listed: list[ListedImage] = []
     empty: list[str] = []
-    for class_name in track(classes, f"listing {part}/", len(classes)):
+    for class_name in track(classes, f"listing {part or folder.name}/", len(classes)):
         images = sorted(
-            _below(folder / part / class_name, f"{part}/{class_name}", class_name), key=lambda one: one.name
+            _below(folder / part / class_name, f"{above}{class_name}", class_name), key=lambda one: one.name
         )
         listed += images
         if not images:
@@ -54,6 +58,10 @@ def list_part(folder: Path, part: str) -> list[ListedImage]:
         )
     _check_names(folder, listed)
     return listed
+
+
+def class_folders(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir() and not _hidden(entry.name))
 
 
 def _below(folder: Path, name: str, class_name: str, above: frozenset[str] = frozenset()) -> Iterator[ListedImage]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from PIL import Image, ImageOps
@@ -11,6 +12,30 @@ from PIL import Image, ImageOps
 Transform = Literal["fit", "imagenet"]
 
 CENTRE = 0.875  # how much of the shorter side the papers' evaluation on ImageNet looks at
+RESAMPLING = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
+
+
+@dataclass(frozen=True)
+class Centre:
+    """The evaluation of published weights: the shorter side to ``shorter`` pixels, and the centre of that.
+
+    Pixel by pixel torchvision's Resize and CenterCrop, so that published weights give their published accuracies.
+    """
+
+    shorter: int
+    interpolation: Literal["bilinear", "bicubic"]
+
+    def __call__(self, picture: Image.Image, size: int) -> Image.Image:
+        shorter, longer = sorted(picture.size)
+        resized_longer = int(self.shorter * longer / shorter)
+        # PIL looks at the size of the file; a line of single pixels only becomes huge here
+        if Image.MAX_IMAGE_PIXELS is not None and self.shorter * resized_longer > Image.MAX_IMAGE_PIXELS:
+            raise ValueError(f"too narrow at {picture.width} x {picture.height} pixels: crop it")
+        portrait = picture.width < picture.height
+        width, height = (self.shorter, resized_longer) if portrait else (resized_longer, self.shorter)
+        left, top = round((width - size) / 2), round((height - size) / 2)
+        resized = picture.resize((width, height), RESAMPLING[self.interpolation])
+        return resized.crop((left, top, left + size, top + size))
 
 
 def fit(picture: Image.Image, size: int) -> Image.Image:
@@ -19,21 +44,12 @@ def fit(picture: Image.Image, size: int) -> Image.Image:
 
 
 def imagenet(picture: Image.Image, size: int) -> Image.Image:
-    """The papers' evaluation: the shorter side to ceil(size / 0.875), 256 for 224, and the centre of that.
-
-    Pixel by pixel torchvision's Resize and CenterCrop, so that published weights give their published accuracies.
-    """
-    shorter, longer = sorted(picture.size)
-    resized_shorter = math.ceil(size / CENTRE)
-    resized_longer = int(resized_shorter * longer / shorter)
-    # PIL looks at the size of the file; a line of single pixels only becomes huge here
-    if Image.MAX_IMAGE_PIXELS is not None and resized_shorter * resized_longer > Image.MAX_IMAGE_PIXELS:
-        raise ValueError(f"too narrow at {picture.width} x {picture.height} pixels: crop it")
-    portrait = picture.width < picture.height
-    width, height = (resized_shorter, resized_longer) if portrait else (resized_longer, resized_shorter)
-    left, top = round((width - size) / 2), round((height - size) / 2)
-    resized = picture.resize((width, height), Image.Resampling.BILINEAR)
-    return resized.crop((left, top, left + size, top + size))
+    """The papers' evaluation: the shorter side to ceil(size / 0.875), 256 for 224, and the centre of that."""
+    return Centre(math.ceil(size / CENTRE), "bilinear")(picture, size)
 
 
 TRANSFORMS: Mapping[Transform, Callable[[Image.Image, int], Image.Image]] = {"fit": fit, "imagenet": imagenet}
+
+
+def transformed(picture: Image.Image, transform: Transform | Centre, size: int) -> Image.Image:
+    return transform(picture, size) if isinstance(transform, Centre) else TRANSFORMS[transform](picture, size)

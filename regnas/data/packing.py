@@ -24,7 +24,7 @@ def packed(images: Images, cache: Path) -> Tensor:
     # so that what was kept before there were transforms is still found.
     key = [str(decoder.folder), files.rows(), decoder.size, decoder.channels, PIL.__version__]
     if decoder.transform != "fit":
-        key.append(decoder.transform)
+        key.append(str(decoder.transform))
     return cached_images(cache, digest_of(key), tuple(images.shape), lambda: decode_all(decoder, files))
 
 

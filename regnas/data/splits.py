@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -23,7 +23,9 @@ from regnas.data.streaming import Images
 from regnas.errors import DataError
 from regnas.runtime.files import digest_of
 
-__all__ = ["Preprocessing", "Split", "Splits", "hold_out"]
+__all__ = ["Preprocessing", "Split", "SplitName", "Splits", "hold_out"]
+
+SplitName = Literal["train", "search", "report"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,9 @@ class Splits:
     def all(self) -> tuple[Split, Split, Split]:
         return self.train, self.search, self.report
 
+    def named(self, name: SplitName) -> Split:
+        return {"train": self.train, "search": self.search, "report": self.report}[name]
+
     @property
     def input_shape(self) -> tuple[int, int, int]:
         _, channels, height, width = self.train.images.shape
@@ -133,27 +138,18 @@ class Splits:
         repeated = sorted({name for name in self.classes if self.classes.count(name) > 1})
         if repeated:
             raise DataError(f'{len(repeated)} class names are used twice, first "{repeated[0]}"')
-        self._check_range(self.train)
+        check_range(self.train, self.classes)
         trained = set(np.unique(self.train.targets.numpy()).tolist())
         if len(trained) < 2:
             only = self.classes[next(iter(trained))]
             raise DataError(f'all {len(self.train):,} samples of the train split are "{only}": two classes are needed')
         for split in (self.search, self.report):
-            self._check_range(split)
+            check_range(split, self.classes)
             found = np.unique(split.targets.numpy()).tolist()
             unseen = [self.classes[target] for target in found if target not in trained]
             if unseen:
                 names = ", ".join(f'"{name}"' for name in unseen)
                 raise DataError(f"{len(unseen)} classes of the {split.name} split have no training sample: {names}")
-
-    def _check_range(self, split: Split) -> None:
-        outside = ((split.targets < 0) | (split.targets >= len(self.classes))).nonzero().flatten()
-        if len(outside):
-            first = int(outside[0])
-            raise DataError(
-                f"{len(outside):,} of {len(split):,} targets of the {split.name} split are outside "
-                f"0..{len(self.classes) - 1}, first {int(split.targets[first])} of {split.ids[first]}"
-            )
 
     def _check_disjoint(self) -> None:
         ids = np.concatenate([split.ids for split in self.all])
@@ -170,3 +166,14 @@ class Splits:
                         f"{len(shared):,} originals have variants in both the {split.name} and the {other.name} "
                         f"split, first {pair[0]} and {pair[1]}"
                     )
+
+
+def check_range(split: Split, classes: tuple[str, ...]) -> None:
+    """Every target is the number of a class."""
+    outside = ((split.targets < 0) | (split.targets >= len(classes))).nonzero().flatten()
+    if len(outside):
+        first = int(outside[0])
+        raise DataError(
+            f"{len(outside):,} of {len(split):,} targets of the {split.name} split are outside "
+            f"0..{len(classes) - 1}, first {int(split.targets[first])} of {split.ids[first]}"
+        )

@@ -80,7 +80,7 @@ class StreamedImages:
         It stands for the pixels, which would take hours to read: a file that changes and keeps its size and its time
         is not noticed, and a copy of the folder has the same digest only when it keeps the times.
         """
-        decoding = [list(self.shape), self.decoder.transform, PIL.__version__]
+        decoding = [list(self.shape), str(self.decoder.transform), PIL.__version__]
         content = hashlib.sha256(digest_of(decoding).encode())
         content.update(b"\0".join(self.files.names.tolist()))
         for numbers in (self.files.sizes, self.files.times):

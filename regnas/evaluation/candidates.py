@@ -87,7 +87,7 @@ class CandidateRunner:
                 for node in tree.nodes():
                     fold_batch_norms(node.part)
         predicted = [np.empty(len(self._images), np.int64) for _ in architectures]
-        size = prediction_batch(self._images)
+        size = prediction_batch(self._images.shape)
         for number, batch in enumerate(self._batches(self._images, size)):
             with clock:
                 logits = run_trees(trees, batch)

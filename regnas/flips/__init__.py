@@ -27,6 +27,7 @@ from regnas.flips.rates import (
     relative_change,
     relative_negative_flip_rate,
 )
+from regnas.flips.severity import probabilities_of, severities, softmax
 from regnas.flips.table import FlipPair, FlipTable, flip_table, flip_table_from_correctness
 
 __all__ = [
@@ -52,7 +53,10 @@ __all__ = [
     "nfr_interval",
     "per_class_negative_flip_rate",
     "positive_flip_rate",
+    "probabilities_of",
     "relative_change",
     "relative_negative_flip_rate",
+    "severities",
     "sign_test",
+    "softmax",
 ]

@@ -11,7 +11,7 @@ from regnas.networks.fusion import fold_batch_norms, folding_is_exact
 from regnas.networks.head import captured_features, classifier_of, with_dropout
 from regnas.networks.slices import leading_slice
 from regnas.networks.small_resnet import SmallResNet
-from regnas.networks.torchvision_models import TorchvisionModel
+from regnas.networks.torchvision_models import PublishedEvaluation, TorchvisionModel
 from regnas.registry import Registry
 
 
@@ -26,6 +26,7 @@ NETWORKS: Registry[Network] = Registry("network", {"small_resnet": SmallResNet, 
 __all__ = [
     "NETWORKS",
     "Network",
+    "PublishedEvaluation",
     "SmallResNet",
     "TorchvisionModel",
     "captured_features",

@@ -9,7 +9,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,18 @@ from regnas.networks.cost import evaluating
 from regnas.registry import nearest
 
 AUXILIARY_HEADS = {"googlenet": ("aux1", "aux2"), "inception_v3": ("AuxLogits",)}
+
+
+@dataclass(frozen=True)
+class PublishedEvaluation:
+    """How published weights are evaluated: shorter side to ``shorter``, the centre of ``size``, (x - mean) / std."""
+
+    categories: tuple[str, ...]
+    size: int
+    shorter: int
+    interpolation: Literal["bilinear", "bicubic"]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,20 @@ class TorchvisionModel:
             file = checkpoint_folder() / published.url.rsplit("/", 1)[1]
             _fill(network, self.model, classes, _state_dict(published, file), file)
         return network
+
+    def evaluation(self) -> PublishedEvaluation:
+        """By torchvision's own record of the weights, of which there have to be some."""
+        published = _models().get_model_weights(self.model)[self.weights]
+        transforms = published.transforms()
+        (size,), (shorter,) = transforms.crop_size, transforms.resize_size
+        return PublishedEvaluation(
+            categories=tuple(published.meta["categories"]),
+            size=size,
+            shorter=shorter,
+            interpolation=transforms.interpolation.value,
+            mean=tuple(transforms.mean),
+            std=tuple(transforms.std),
+        )
 
     def _arguments(self, size: tuple[int, int], published: Any) -> dict[str, Any]:
         """What the model needs to be told beside the classes."""

@@ -27,6 +27,7 @@ def postponed_signals() -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+        _received.clear()  # what comes next in this process was not asked to stop
 
 
 def ask_to_stop(number: int) -> None:
@@ -43,6 +44,12 @@ def stop_if_asked() -> None:
     """To be called only where everything so far is on disk."""
     if _received:
         raise Interrupted(_received[0])
+
+
+def stop_unwritten() -> None:
+    """To be called only where nothing is on disk yet."""
+    if _received:
+        raise Interrupted(_received[0], "nothing was written")
 
 
 def _note(number: int, frame: FrameType | None) -> None:

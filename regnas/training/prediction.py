@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -15,8 +17,9 @@ PREDICTION_PIXELS = 2**20
 FEWEST_PREDICTED = 16
 
 
-def prediction_batch(images: Images) -> int:
-    pixels = images.shape[-1] * images.shape[-2]
+def prediction_batch(shape: Sequence[int]) -> int:
+    """How many images of the shape [..., H, W] are run at once."""
+    pixels = shape[-1] * shape[-2]
     return max(FEWEST_PREDICTED, min(PREDICTION_BATCH, PREDICTION_PIXELS // pixels))
 
 
@@ -39,7 +42,7 @@ def prepared(images: Images, preprocessing: Preprocessing, device: torch.device)
 def logits_of(network: nn.Module, images: Tensor) -> Tensor:
     """[N, C, H, W] -> [N, classes]; the network is left in evaluation mode."""
     network.eval()
-    return torch.cat([network(batch) for batch in torch.split(images, prediction_batch(images))])
+    return torch.cat([network(batch) for batch in torch.split(images, prediction_batch(images.shape))])
 
 
 @torch.no_grad()
@@ -48,7 +51,7 @@ def logits_on(network: nn.Module, split: Split, preprocessing: Preprocessing, de
 
     Of streamed images the next batch is decoded while the network runs on this one.
     """
-    batches = batches_of(split.images, prediction_batch(split.images))
+    batches = batches_of(split.images, prediction_batch(split.images.shape))
     return torch.cat([logits_of(network, prepared(batch, preprocessing, device)).float().cpu() for batch in batches])
 
 

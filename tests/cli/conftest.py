@@ -4,7 +4,10 @@ import pytest
 
 from regnas.cli import exit_code
 from tests.conftest import Outcome
+from tests.predicting.fixtures import brightness_onnx, checkpoints
 from tests.tiny import write_tiny_update
+
+__all__ = ["brightness_onnx", "checkpoints"]
 
 
 @pytest.fixture

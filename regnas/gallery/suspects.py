@@ -1,0 +1,46 @@
+"""Labels that may be wrong: where all models but the old one agree on another answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.flips import Predictions, softmax
+
+
+def why_no_suspects(models: Sequence[Predictions]) -> str:
+    """What is missing for telling suspects, for people; nothing where they can be told."""
+    if len(models) < 3:
+        return "a third model is needed to doubt a label"
+    without = [each.model for each in models if each.logits is None]
+    return f"the logits of {', '.join(without)} are needed to doubt a label" if without else ""
+
+
+def suspects(models: Sequence[Predictions], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the rows [F] have a label that is suspect; ``models`` are the old, the new and the others, aligned.
+
+    A label is suspect when the new model, all others and the mean-probability ensemble of all models, the old one
+    included, agree on one answer that is not the label.
+    """
+    if why_no_suspects(models):
+        return np.zeros(len(rows), dtype=np.bool_)
+    new, *others = models[1:]
+    answer = new.predicted[rows]  # [F]
+    agreed: NDArray[np.bool_] = (answer != new.targets[rows]) & (ensemble_answers(models, rows) == answer)
+    for other in others:
+        agreed &= other.predicted[rows] == answer
+    return agreed
+
+
+def ensemble_answers(models: Sequence[Predictions], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """argmax of the mean probabilities [F]; a class that a model has no logit for has the probability 0 there."""
+    widths = [each.logits.shape[1] for each in models if each.logits is not None]
+    total = np.zeros((len(rows), max(widths)))
+    for each in models:
+        if each.logits is not None:
+            probabilities = softmax(each.logits[rows])  # [F, C]
+            total[:, : probabilities.shape[1]] += probabilities
+    answers: NDArray[np.int64] = total.argmax(axis=1)
+    return answers
