@@ -10,11 +10,11 @@ import sys
 
 import typer
 
-from regnas.cli import listing, runs, supernets
+from regnas.cli import exporting, listing, runs, supernets
 from regnas.cli.app import app
 from regnas.errors import RegnasError
 
-__all__ = ["app", "exit_code", "listing", "main", "runs", "supernets"]
+__all__ = ["app", "exit_code", "exporting", "listing", "main", "runs", "supernets"]
 
 
 def main() -> None:
