@@ -125,7 +125,7 @@ def test_a_manifest_cannot_reach_outside_its_folder(family_folder, file):
     [
         (lambda manifest: manifest.pop("classes"), "lacks classes"),
         (lambda manifest: manifest["members"][0].pop("macs"), "lacks macs"),
-        (lambda manifest: manifest.update(format=99), "has format 99, this version of regnas reads 1"),
+        (lambda manifest: manifest.update(format=99), "has format 99, this version of regnas reads 2"),
         (lambda manifest: manifest["members"].__setitem__(0, 5), "a member is not a table"),
     ],
 )
