@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,6 +29,10 @@ class Material:
     metadata: Mapping[str, str]
     calibration: Callable[[], NDArray[np.float32]]
 
+    @cached_property
+    def onnx(self) -> bytes:
+        return onnx_bytes(self.network, self.input_shape, self.metadata)
+
 
 @dataclass(frozen=True)
 class Format:
@@ -38,11 +43,11 @@ class Format:
 
 
 def _onnx(material: Material) -> bytes:
-    return onnx_bytes(material.network, material.input_shape, material.metadata)
+    return material.onnx
 
 
 def _int8(material: Material) -> bytes:
-    return int8_bytes(_onnx(material), material.calibration(), material.metadata)
+    return int8_bytes(material.onnx, material.calibration(), material.metadata)
 
 
 def _torch_export(material: Material) -> bytes:

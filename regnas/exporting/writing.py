@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,7 @@ from torch import nn
 from regnas.data import Preprocessing, Splits
 from regnas.errors import ArtifactError
 from regnas.exporting.cards import write_cards
-from regnas.exporting.formats import FORMATS, SAFETENSORS, Format, Material
+from regnas.exporting.formats import FORMATS, SAFETENSORS, Material
 from regnas.exporting.measuring import CPU, measured, predict
 from regnas.family import Family, load_family
 from regnas.flips import Predictions, accuracy_interval, flip_table
@@ -41,7 +42,7 @@ from regnas.runtime.safetensors_headers import map_tensors
 from regnas.runtime.signals import stop_if_asked
 from regnas.runtime.tensors import save_tensors
 from regnas.space import Architecture, Cost
-from regnas.training import first_images, logits_on, predictions_from
+from regnas.training import first_images, logits_of
 
 CALIBRATION_IMAGES = 256
 
@@ -140,19 +141,18 @@ def export_formats(family: Family, splits: Splits, formats: Sequence[str]) -> Fa
     """The members in further formats: every file is written, run on the report split, compared and then listed."""
     if family.manifest.data.get("digest") != splits.digest:
         raise ArtifactError(f"{family.folder} was measured on other data: its files cannot be compared on this")
-    networks = {name: network.to(CPU) for name, network in family.items()}
+    materials = {name: _material(family, name, splits) for name in family}
     references = {
-        name: predictions_from(
-            name, logits_on(network, splits.report, splits.preprocessing, CPU), splits.report, keep_logits=True
-        )
-        for name, network in track(networks.items(), "predict members", len(networks))
+        name: predict(name, partial(logits_of, material.network), splits.report, splits.preprocessing)
+        for name, material in track(materials.items(), "predict members", len(materials))
     }
     manifest = family.manifest
     for name in formats:
         exports, found = [], []
         for member in track(manifest.members, f"export {name}", len(manifest.members)):
             stop_if_asked()
-            path = _write(family.folder, manifest, member, networks[member.name], FORMATS[name], splits)
+            path = family.folder / f"{member.name}.{FORMATS[name].suffix}"
+            write_bytes(path, FORMATS[name].content(materials[member.name]))
             found.append(predict(member.name, FORMATS[name].network(path), splits.report, splits.preprocessing))
             exports.append(measured(path, name, member, references[member.name], found[-1]))
         family = _finish(family.folder, _with_exports(manifest, name, exports, found))
@@ -174,18 +174,14 @@ def refreshed(family: Family, weights_licence: str) -> Family:
     return _finish(family.folder, manifest)
 
 
-def _write(
-    folder: Path, manifest: Manifest, member: Member, network: nn.Module, chosen: Format, splits: Splits
-) -> Path:
-    material = Material(
-        network,
+def _material(family: Family, name: str, splits: Splits) -> Material:
+    manifest = family.manifest
+    return Material(
+        family[name].to(CPU),
         manifest.input_shape,
-        metadata_of(member.name, manifest.preprocessing, manifest.classes, manifest.input_shape),
+        metadata_of(name, manifest.preprocessing, manifest.classes, manifest.input_shape),
         lambda: first_images(splits.train, splits.preprocessing, CALIBRATION_IMAGES, CPU).contiguous().numpy(),
     )
-    path = folder / f"{member.name}.{chosen.suffix}"
-    write_bytes(path, chosen.content(material))
-    return path
 
 
 def _is_current(family: Family, format_name: str) -> bool:

@@ -10,8 +10,8 @@ from regnas.supernet import build_plugin, space_of, supernet_plugins
 
 def architecture_costs(manifest: Manifest) -> dict[str, Cost]:
     """Counted and not built: what a manifest describes may be larger than any memory."""
-    name, known = manifest.supernet.get("name"), supernet_plugins()
-    if name not in known:
+    name = manifest.supernet.get("name")
+    if name not in list(supernet_plugins()):
         raise EnvironmentProblem(f"the supernet {name!r} comes with a package that is not installed")
     space = space_of(build_plugin(manifest.supernet), manifest.input_shape, len(manifest.classes))
     for member in manifest.members:

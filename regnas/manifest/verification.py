@@ -150,6 +150,10 @@ def _table_problems(where: str, table: FlipTable, top1: Mapping[str, float]) -> 
     counts = table.nfr * table.samples
     if np.abs(counts - counts.round()).max() > 1e-6:
         yield f"{where} has rates that no {table.samples:,} images give"
+    chances = np.outer(table.accuracy, 1 - table.accuracy)  # [K, K]
+    relative = np.divide(table.nfr, chances, out=np.zeros_like(chances), where=chances > 1e-12)
+    if np.abs(table.nfr.diagonal()).max() > 0 or not np.allclose(table.relative_nfr, relative, rtol=1e-6, atol=1e-9):
+        yield f"{where} contradicts itself: a model flips against itself, or relative rates are not those of the rates"
 
 
 def _metadata_problems(manifest: Manifest, folder: Path, broken: Mapping[str, str]) -> Iterator[str]:
