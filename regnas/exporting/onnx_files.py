@@ -6,10 +6,11 @@ what quantisation needs.
 
 from __future__ import annotations
 
+import io
 import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -109,15 +110,11 @@ def _finished(model: Any, metadata: Mapping[str, str]) -> bytes:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Exporter and quantiser print and log what they do; what comes of it is measured below."""
-    import contextlib
-    import io
-
-    root = logging.getLogger()
-    before = root.manager.disable
+    """Exporter and quantiser print and log what they do; what comes of it is measured."""
+    before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with redirect_stdout(io.StringIO()):
             yield
     finally:
         logging.disable(before)

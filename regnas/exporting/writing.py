@@ -17,7 +17,7 @@ from typing import Any
 from torch import nn
 
 from regnas.data import Preprocessing, Splits
-from regnas.errors import ArtifactError
+from regnas.errors import ArtifactError, InfeasibleError
 from regnas.exporting.cards import write_cards
 from regnas.exporting.formats import FORMATS, SAFETENSORS, Material
 from regnas.exporting.measuring import CPU, measured, predict
@@ -152,7 +152,7 @@ def export_formats(family: Family, splits: Splits, formats: Sequence[str]) -> Fa
         for member in track(manifest.members, f"export {name}", len(manifest.members)):
             stop_if_asked()
             path = family.folder / f"{member.name}.{FORMATS[name].suffix}"
-            write_bytes(path, FORMATS[name].content(materials[member.name]))
+            write_bytes(path, _content(materials[member.name], name, member.name))
             found.append(predict(member.name, FORMATS[name].network(path), splits.report, splits.preprocessing))
             exports.append(measured(path, name, member, references[member.name], found[-1]))
         family = _finish(family.folder, _with_exports(manifest, name, exports, found))
@@ -182,6 +182,14 @@ def _material(family: Family, name: str, splits: Splits) -> Material:
         metadata_of(name, manifest.preprocessing, manifest.classes, manifest.input_shape),
         lambda: first_images(splits.train, splits.preprocessing, CALIBRATION_IMAGES, CPU).contiguous().numpy(),
     )
+
+
+def _content(material: Material, format_name: str, member: str) -> bytes:
+    try:
+        return FORMATS[format_name].content(material)
+    except RuntimeError as error:  # what the exporters of torch raise, where a plug-in's network has what they lack
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InfeasibleError(f"{member} cannot be written as {format_name}: {reason}") from error
 
 
 def _is_current(family: Family, format_name: str) -> bool:

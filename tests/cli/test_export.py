@@ -14,7 +14,9 @@ import onnxruntime
 import pytest
 import torch
 from safetensors import safe_open
+from torch import nn
 
+from regnas.exporting.torch_export_files import torch_export_bytes
 from regnas.family import load_family
 from regnas.flips import flip_table_from_correctness
 from regnas.manifest import metadata_of, read_manifest, write_manifest
@@ -101,6 +103,44 @@ def test_a_file_that_answers_otherwise_is_said_and_not_hidden(exported_run):
         line = f"{entry['file']} answers {entry['disagreements']} of 100 images otherwise than {entry['member']}"
         assert (line in stdout) == (entry["disagreements"] > 0)
     assert "export: done" in stdout
+
+
+class Backwards(nn.Module):
+    """Answers what it holds for least likely."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, images):
+        return -self.network(images)
+
+
+def test_an_export_that_breaks_every_answer_is_reported_as_that(run_copy, command, monkeypatch):
+    def broken(network, *rest):
+        return torch_export_bytes(Backwards(network), *rest)
+
+    monkeypatch.setattr("regnas.exporting.formats.torch_export_bytes", broken)
+    outcome = command("export", run_copy, "--format", "torch-export")
+    assert outcome.code == 0, outcome.stderr
+    manifest = manifest_of(run_copy)
+    for entry in manifest["exports"]:
+        if entry["format"] == "torch-export":
+            assert entry["disagreements"] == 100
+            assert entry["nfr"] == entry["member_top1"] > 0
+            line = f"{entry['file']} answers 100 of 100 images otherwise than {entry['member']}: "
+            assert line + f"{100 * entry['nfr']:.2f} % flip to wrong" in outcome.stdout
+    assert command("verify", run_copy).code == 0
+
+
+def test_a_network_that_a_format_cannot_hold_is_refused_in_one_line(run_copy, refusal, monkeypatch):
+    def unable(*_):
+        raise RuntimeError("no operator for this\nand a long story")
+
+    monkeypatch.setattr("regnas.exporting.formats.torch_export_bytes", unable)
+    code, lines = refusal("export", run_copy, "--format", "torch-export")
+    assert code == 4
+    assert lines == ["regnas: small cannot be written as torch-export: no operator for this"]
 
 
 def test_weights_and_cards_describe_the_member(exported_run):
