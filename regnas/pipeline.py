@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -21,10 +22,21 @@ from regnas.baselines import Inherited, Source, SubNetwork, architecture_of
 from regnas.config import Config, LoadedConfig, describe, timed
 from regnas.data import Splits
 from regnas.evaluation import Evaluator, ExecutorChoice, SupernetWeights
-from regnas.family import MANIFEST, Family, Member, load_family, write_manifest, write_member
-from regnas.flips import Predictions, flip_table
+from regnas.exporting import (
+    Origin,
+    current_family,
+    export_formats,
+    missing_formats,
+    refreshed,
+    retire_family,
+    write_family,
+    write_member,
+)
+from regnas.family import Family, load_family
+from regnas.flips import Predictions
 from regnas.imports import ImportedSupernet, find_weights
 from regnas.losses import CrossEntropy
+from regnas.manifest import NOT_STATED
 from regnas.models import Model, Workshop, make_all, training_macs
 from regnas.report import Method, ReportContents, SearchHistory, write_report
 from regnas.run_folder import RunFolder, check_space
@@ -191,31 +203,44 @@ def search_family(job: Job, evaluator: Evaluator) -> tuple[FamilySearch, dict[st
 
 def export_family(job: Job, evaluator: Evaluator, architectures: Mapping[str, Architecture]) -> Family:
     """Each member on its own, what it predicts, and the manifest last; an export that is whole is left as it is."""
-    folder = job.folder.family
-    if (folder / MANIFEST).exists():
-        exported = load_family(folder)
-        if {member.name: member.architecture for member in exported.members} == architectures:
-            return exported
-    members, predictions = [], []
-    for name, architecture in architectures.items():
-        network = evaluator.network(architecture)
-        predictions.append(predict_report(job, name, network))
-        file, sha256 = write_member(folder, name, network)
-        cost = job.space.cost(architecture)
-        members.append(
-            Member(name, architecture, cost.macs, cost.parameters, predictions[-1].accuracy, file, sha256)
-        )
-        log.info("export %s: %s", name, members[-1])
-    return write_manifest(
-        folder,
+    folder, licence = job.folder.family, _weights_licence(job.folder)
+    exported = current_family(folder)
+    if exported and {member.name: member.architecture for member in exported.members} == architectures:
+        return refreshed(exported, licence)
+    retire_family(folder)
+    origin = Origin(
         supernet=job.config.table["supernet"],
         input_shape=job.splits.input_shape,
         classes=job.splits.classes,
         preprocessing=job.splits.preprocessing,
         data={"digest": job.splits.digest, "report": job.splits.report.digest},
-        members=members,
-        flip_table=flip_table(predictions),
+        weights_licence=licence,
     )
+    budgets = {**job.config.table["budgets"], **job.folder.facts["added_budgets"]}
+    members, predictions = [], []
+    for name, architecture in architectures.items():
+        network = evaluator.network(architecture)
+        predictions.append(predict_report(job, name, network))
+        cost = job.space.cost(architecture)
+        members.append(write_member(folder, origin, network, architecture, str(budgets[name]), cost, predictions[-1]))
+        log.info("export %s: %s", name, members[-1])
+    return write_family(folder, origin, members, predictions, partial(predict_report, job))
+
+
+def export_files(config: LoadedConfig[Config], folder: RunFolder, formats: Sequence[str]) -> Family:
+    """The family in the run folder, searched first where that is missing, in further formats beside safetensors."""
+    family = current_family(folder.family)
+    if family is None or list(family) != list(with_added(config.values.budgets, folder.facts.get("added_budgets", {}))):
+        run(config, folder, "export")
+        family = load_family(folder.family)
+    family = refreshed(family, _weights_licence(folder))
+    missing = missing_formats(family, formats)
+    if missing:
+        splits = config.values.data.load()
+        folder.check_data(splits.summary())
+        with folder.timed("export"):
+            family = export_formats(family, splits, missing)
+    return family
 
 
 def predict_report(job: Job, model: str, network: nn.Module) -> Predictions:
@@ -348,6 +373,10 @@ def _training_facts(job: Job) -> dict[str, str]:
         "Weights": f"{imported.name}, imported from {imported.origin} (sha256 {imported.sha256[:16]})",
         "Training": training if epochs else "none: the supernet is used as it was imported",
     }
+
+
+def _weights_licence(folder: RunFolder) -> str:
+    return str(folder.facts.get("weights_licence", NOT_STATED))
 
 
 def _method(

@@ -10,11 +10,11 @@ import sys
 
 import typer
 
-from regnas.cli import comparing, listing, predicting, runs, supernets
+from regnas.cli import comparing, exporting, listing, predicting, runs, supernets
 from regnas.cli.app import app
 from regnas.errors import ConfigurationError, RegnasError
 
-__all__ = ["app", "comparing", "exit_code", "listing", "main", "predicting", "runs", "supernets"]
+__all__ = ["app", "comparing", "exit_code", "exporting", "listing", "main", "predicting", "runs", "supernets"]
 
 
 def main() -> None:

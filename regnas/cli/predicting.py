@@ -77,8 +77,8 @@ def gallery(
     from regnas.runtime.signals import postponed_signals, stop_unwritten
 
     with postponed_signals():
-        models = read_models([old, new, *(more or ())])
         samples = samples_of(data, split, None)
+        models = read_models([old, new, *(more or ())], samples.classes)
         stop_unwritten()
         contents = gallery_of(models, samples, most)
         # ids of predictions may hold half characters that are no text; they must not cost the page

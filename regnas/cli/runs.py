@@ -62,12 +62,6 @@ def search(
 
 
 @app.command()
-def export(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
-    """Write each member on its own, with the manifest."""
-    _run(target, out, sets, True, False, allow_inexact, "export")
-
-
-@app.command()
 def baselines(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
     """Train and search what one would have done instead."""
     _run(target, out, sets, True, False, allow_inexact, "baselines")
@@ -103,12 +97,12 @@ def update(
     reuse = _reuse(resume, overwrite)
     if (Path(config) / RUN).exists() and reuse == "refuse":
         reuse = "resume"
-    loaded, path = _configuration(config, out, sets, load_update, parse_update)
+    loaded, path = configuration(config, out, sets, load_update, parse_update)
     for each in sweeps:  # before anything is written
         each.variants(loaded.values.methods)
-    with _running(loaded, path, reuse, allow_inexact, "update") as folder:
+    with running(loaded, path, reuse, allow_inexact, "update") as folder:
         results = run_update(loaded, folder, sweep or ())
-    _print_wide(update_terminal_table(results))
+    print_wide(update_terminal_table(results))
     typer.echo(f"report: {folder.report / 'index.html'}")
 
 
@@ -169,11 +163,11 @@ def _run(
 
     choice = ExecutorChoice.parse(executor) if executor else None
     reuse = _reuse(resume, overwrite)
-    config, path = _configuration(target, out, sets, load_config, parse_config)
-    with _running(config, path, reuse, inexact, "report") as folder:
+    config, path = configuration(target, out, sets, load_config, parse_config)
+    with running(config, path, reuse, inexact, "report") as folder:
         comparison = run_pipeline(config, folder, last, choice, added_budgets)
     if comparison is not None:
-        _print_wide(terminal_table(comparison))
+        print_wide(terminal_table(comparison))
         typer.echo(f"report: {folder.report / 'index.html'}")
     else:
         typer.echo(f"{last}: done, in {path}")
@@ -185,7 +179,7 @@ def _reuse(resume: bool, overwrite: bool) -> Any:
     return "overwrite" if overwrite else "resume" if resume else "refuse"
 
 
-def _configuration(target: str, out: Path | None, sets: list[str] | None, load: Any, parse: Any) -> tuple[Any, Path]:
+def configuration(target: str, out: Path | None, sets: list[str] | None, load: Any, parse: Any) -> tuple[Any, Path]:
     """What to run and where, from a run folder or a configuration."""
     from regnas.run_folder import RUN, RunFolder
 
@@ -200,7 +194,7 @@ def _configuration(target: str, out: Path | None, sets: list[str] | None, load: 
 
 
 @contextmanager
-def _running(config: Any, path: Path, reuse: Any, inexact: bool, continued_by: str) -> Iterator[Any]:
+def running(config: Any, path: Path, reuse: Any, inexact: bool, continued_by: str) -> Iterator[Any]:
     """The run folder, held, checked and logged to for the length of the block; a command continues it."""
     from regnas.run_folder import RunFolder
     from regnas.runtime.lock import exclusive
@@ -220,7 +214,7 @@ def _running(config: Any, path: Path, reuse: Any, inexact: bool, continued_by: s
             yield folder
 
 
-def _print_wide(table: Any) -> None:
+def print_wide(table: Any) -> None:
     # Without a terminal rich would assume 80 columns and cut the names of the methods.
     Console(width=None if sys.stdout.isatty() else 140).print(table)
 

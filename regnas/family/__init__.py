@@ -1,5 +1,6 @@
-"""The family: its members, its manifest, how it is written and loaded."""
+"""The family: its members as networks, loaded from its folder."""
 
-from regnas.family.family import MANIFEST, Family, Member, load_family, write_manifest, write_member
+from regnas.family.costs import architecture_costs
+from regnas.family.family import Family, load_family
 
-__all__ = ["MANIFEST", "Family", "Member", "load_family", "write_manifest", "write_member"]
+__all__ = ["Family", "architecture_costs", "load_family"]

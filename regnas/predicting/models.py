@@ -11,7 +11,8 @@ from regnas.data import Preprocessing
 from regnas.data.image_transforms import Centre, Transform
 from regnas.data.preprocessing import IMAGENET
 from regnas.errors import ArtifactError, ConfigurationError
-from regnas.family import MANIFEST, Family, load_family
+from regnas.family import Family, load_family
+from regnas.manifest import MANIFEST
 from regnas.networks import TorchvisionModel
 from regnas.predicting.data import Reading
 from regnas.predicting.onnx_files import read_onnx
@@ -77,8 +78,7 @@ def _member_file(path: Path) -> Classifier:
 
 
 def _member(family: Family, name: str) -> Classifier:
-    channels, height, width = family.manifest["input_shape"]
-    reading = Reading((channels, height, width), _transform(family.preprocess))
+    reading = Reading(family.manifest.input_shape, _transform(family.preprocess))
     return Classifier(name, family[name], family.classes, reading, family.preprocess)
 
 

@@ -81,7 +81,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text())
     except FileNotFoundError:
         raise ArtifactError(f"{path} is missing") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ArtifactError(f"{path} is damaged: it is not JSON ({error})") from None
 
 

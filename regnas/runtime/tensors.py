@@ -8,16 +8,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save, save_file
 from torch import Tensor, nn
 
 from regnas.errors import ArtifactError
-from regnas.runtime.files import check_sha256, sha256_of, write_through
+from regnas.runtime.files import check_sha256, sha256_of, write_bytes, write_through
+from regnas.runtime.safetensors_headers import read_header, with_metadata
 
 
-def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
-    """Write the tensors and return the sha256 of the file."""
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
+    """Write the tensors, with texts in the header where there are any, and return the sha256 of the file."""
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    if metadata:
+        write_bytes(path, with_metadata(save(contiguous), metadata))
+        return sha256_of(path)
 
     def write(temporary: Path) -> None:
         try:
@@ -32,6 +36,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
 
 def load_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
     check_sha256(path, sha256)
+    read_header(path)  # before anything is allocated for what it says
     try:
         return load_file(path)
     except SafetensorError as error:

@@ -86,6 +86,8 @@ class Architecture:
         try:
             stages = tuple(tuple(Block.of(**block) for block in stage) for stage in value["stages"])
             resolution = value.get("resolution")
+            if not all(isinstance(gene, int | float) for stage in stages for block in stage for _, gene in block.genes):
+                raise TypeError("a gene is not a number")
             return cls(str(value["space"]), stages, None if resolution is None else int(resolution))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"not an architecture: {str(value)[:80]!r} ({error})") from None

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from regnas.cli import exit_code
-from tests.conftest import Outcome
+from tests.conftest import Outcome, regnas
 from tests.predicting.fixtures import brightness_onnx, checkpoints
 from tests.tiny import write_tiny_update
 
@@ -38,3 +40,14 @@ def refusal(command):
 @pytest.fixture
 def config(tmp_path):
     return write_tiny_update(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def exported_run(finished_run, tmp_path_factory):
+    """The finished run with its family in every format; tests must not change it."""
+    run = tmp_path_factory.mktemp("exported") / "run"
+    shutil.copytree(finished_run, run)
+    outcome = regnas("export", run, "--format", "onnx", "--format", "torch-export", "--int8")
+    assert outcome.code == 0, outcome.stderr
+    (run.parent / "stdout.txt").write_text(outcome.stdout)
+    return run

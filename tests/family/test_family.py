@@ -125,7 +125,9 @@ def test_a_manifest_cannot_reach_outside_its_folder(family_folder, file):
     [
         (lambda manifest: manifest.pop("classes"), "lacks classes"),
         (lambda manifest: manifest["members"][0].pop("macs"), "lacks macs"),
-        (lambda manifest: manifest.update(format=99), "has format 99, this version of regnas reads 1"),
+        (lambda manifest: manifest.update(format=99), "has format 99, this version of regnas reads 2$"),
+        (lambda manifest: manifest.update(format=1), "reads 2: regnas export RUN writes the family anew"),
+        (lambda manifest: manifest["members"][0].update(sha256=5), "sha256 of a member has to be a text, not '5'"),
         (lambda manifest: manifest["members"].__setitem__(0, 5), "a member is not a table"),
     ],
 )
@@ -133,6 +135,28 @@ def test_a_foreign_manifest_is_refused_with_what_it_lacks(family_folder, change,
     change_manifest(family_folder, change)
     with pytest.raises(ArtifactError, match=problem):
         regnas.load_family(family_folder)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "small.safetensors"])
+def test_a_link_out_of_the_folder_is_refused(family_folder, name):
+    (family_folder / name).rename(family_folder.parent / "elsewhere")
+    (family_folder / name).symlink_to(family_folder.parent / "elsewhere")
+    with pytest.raises(ArtifactError, match=f"{name} is a link that leaves the folder"):
+        regnas.load_family(family_folder)
+
+
+def test_a_network_larger_than_its_file_is_not_built(family_folder):
+    """One of petabytes, which the manifest describes and nothing could fill."""
+
+    def enlarge(manifest):
+        manifest["supernet"]["widths"] = [[10**7], [10**7]]
+        for blocks in manifest["members"][0]["architecture"]["stages"]:
+            for block in blocks:
+                block["width"] = 10**7
+
+    change_manifest(family_folder, enlarge)
+    with pytest.raises(ArtifactError, match=r"small\.safetensors belongs to another network: .* do not fit into it"):
+        regnas.load_family(family_folder)["small"]
 
 
 def test_weights_of_another_architecture_are_refused_with_what_differs(family_folder):

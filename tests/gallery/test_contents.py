@@ -154,24 +154,36 @@ def test_models_are_called_as_their_files_and_joined_by_id(tmp_path):
     old, new = tmp_path / "old.npz", tmp_path / "new.npz"
     OLD.save(old)
     other.save(new)
-    first, second = read_models([old, new])
+    first, second = read_models([old, new], ("cat", "dog"))
     assert (first.model, second.model) == ("old", "new")
     assert second.ids.tolist() == first.ids.tolist()
     assert second.predicted.tolist() == NEW.predicted.tolist()
     OLD.save(tmp_path / "b" / "new.npz")
-    assert [each.model for each in read_models([new, tmp_path / "b" / "new.npz"])] == [
+    assert [each.model for each in read_models([new, tmp_path / "b" / "new.npz"], ("cat", "dog"))] == [
         str(new),
         str(tmp_path / "b" / "new.npz"),
     ]
     with pytest.raises(ConfigurationError, match="given twice"):
-        read_models([old, old])
+        read_models([old, old], ("cat", "dog"))
 
 
 def test_damaged_and_foreign_files_are_refused(tmp_path):
     (old,) = save(tmp_path, OLD)
     (tmp_path / "x.npz").write_bytes(b"damaged")
     with pytest.raises(ArtifactError, match=r"x\.npz is damaged or not an npz file"):
-        read_models([old, tmp_path / "x.npz"])
+        read_models([old, tmp_path / "x.npz"], ("cat", "dog"))
     (few,) = save(tmp_path, answers("few", [0, 1]))
     with pytest.raises(ArtifactError, match="were not evaluated on the same samples"):
-        read_models([old, few])
+        read_models([old, few], ("cat", "dog"))
+
+
+def test_files_that_name_their_classes_get_the_numbers_of_the_data(tmp_path):
+    path, other = tmp_path / "named.csv", tmp_path / "numbered.csv"
+    path.write_text("id,target,predicted\na,cat,cat\nb,bird,cat\n")
+    other.write_text("id,target,predicted\nb,0,1\na,1,0\n")
+    named, numbered = read_models([path, other], ["bird", "cat", "dog"])
+    assert named.targets.tolist() == numbered.targets.tolist() == [1, 0]
+    assert named.predicted.tolist() == [1, 1]
+    assert numbered.predicted.tolist() == [0, 1]
+    with pytest.raises(ArtifactError, match="names 1 classes that the data do not have, such as 'cat'"):
+        read_models([path, other], ["bird", "dog"])

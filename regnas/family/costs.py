@@ -1,0 +1,19 @@
+"""What the architectures of a family cost, by the plug-in of its supernet."""
+
+from __future__ import annotations
+
+from regnas.errors import EnvironmentProblem
+from regnas.manifest import Manifest
+from regnas.space import Cost
+from regnas.supernet import build_plugin, space_of, supernet_plugins
+
+
+def architecture_costs(manifest: Manifest) -> dict[str, Cost]:
+    """Counted and not built: what a manifest describes may be larger than any memory."""
+    name = manifest.supernet.get("name")
+    if name not in list(supernet_plugins()):
+        raise EnvironmentProblem(f"the supernet {name!r} comes with a package that is not installed")
+    space = space_of(build_plugin(manifest.supernet), manifest.input_shape, len(manifest.classes))
+    for member in manifest.members:
+        space.check(member.architecture)
+    return {member.name: space.cost(member.architecture) for member in manifest.members}
