@@ -2,8 +2,9 @@
 
 Writes prediction files of random models, each in another order of samples, with 100 classes and a slice column in the
 first one; then runs the command in a process of its own on them, for each format, integer and text ids and several
-numbers of samples. Of the repeats the quickest counts, because others may use the machine too; all are kept. Exit code
-6 when a bar is missed: 10 seconds and 2 GB for the largest, 1.5 seconds to start.
+numbers of samples. Of the repeats the quickest counts, because others may use the machine too; all are kept, with the
+load of the machine, of which this command is about 1. Exit code 6 when a bar is missed: 10 seconds and 2 GB for the
+largest number of samples, 1.5 seconds to start.
 
     python benchmarks/compare_speed.py --models 10 --samples 250000 500000 1000000
 """
@@ -139,6 +140,7 @@ def main() -> int:
                     "processor_seconds": min(each[1] for each in repeats),
                     "peak_bytes": max(each[2] for each in repeats),
                     "seconds_of_each_repeat": [each[0] for each in repeats],
+                    "load_average": os.getloadavg()[0],
                 }
                 runs.append(run)
                 print({key: value for key, value in run.items() if key != "seconds_of_each_repeat"}, flush=True)

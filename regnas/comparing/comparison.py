@@ -83,6 +83,11 @@ class Comparison:
     def models(self) -> tuple[str, ...]:
         return self.table.models
 
+    @property
+    def error_rates(self) -> tuple[float, ...]:
+        """Of the models, each a ratio of counts."""
+        return error_rates(self.table)
+
     def pair(self, reference: str, new: str) -> Pair:
         return next(each for each in self.pairs if (each.reference, each.new) == (reference, new))
 
@@ -95,6 +100,7 @@ class Comparison:
 def compare(joined: Joined) -> Comparison:
     """Compare every two of the joined models."""
     table = flip_table_from_correctness(joined.models, joined.correct)
+    errors = error_rates(table)
     whole = Partition.whole(joined.samples, joined.groups)
     by_class = Partition.of(class_labels(joined), joined.groups)
     by_slice = {name: Partition.of(labels, joined.groups) for name, labels in joined.slices.items()}
@@ -111,8 +117,8 @@ def compare(joined: Joined) -> Comparison:
         return Pair(
             reference=rates.reference,
             new=rates.new,
-            reference_error_rate=1 - rates.reference_accuracy,
-            new_error_rate=1 - rates.new_accuracy,
+            reference_error_rate=errors[row],
+            new_error_rate=errors[column],
             negative_flips=len(change.lost),
             positive_flips=len(change.gained),
             nfr=rates.nfr,
@@ -130,6 +136,12 @@ def compare(joined: Joined) -> Comparison:
     pairs = tuple(pair(row, column) for row, column in permutations(range(len(joined.models)), 2))
     clusters = joined.samples if whole.cells is None else len(whole.cells.sizes)
     return Comparison(table, clusters, pairs, joined.left_out)
+
+
+def error_rates(table: FlipTable) -> tuple[float, ...]:
+    """Counted again rather than 1 - accuracy, so that 47 of 900 is the number nearest to 47 / 900."""
+    wrong = table.samples - np.rint(table.accuracy * table.samples)
+    return tuple((wrong / table.samples).tolist())
 
 
 def class_labels(joined: Joined) -> NDArray[Any]:

@@ -13,11 +13,10 @@ from regnas.comparing.intervals import LEVEL
 
 def comparison_object(comparison: Comparison) -> dict[str, Any]:
     table = comparison.table
-    errors = (1 - table.accuracy).tolist()
     return {
         "models": [
             {"name": name, "samples": table.samples, "error_rate": error}
-            for name, error in zip(table.models, errors, strict=True)
+            for name, error in zip(table.models, comparison.error_rates, strict=True)
         ],
         "pairs": [_pair(pair) for pair in comparison.pairs],
         "samples": table.samples,

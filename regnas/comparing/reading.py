@@ -20,14 +20,15 @@ from regnas.comparing.classes import clusters, coded, complete, merged, numbers
 from regnas.comparing.files.columns import (
     GROUP,
     ID,
+    MOST_VALUES,
     NOT_SLICES,
     PREDICTED,
     SIZE_LIMIT,
     TARGET,
     Coded,
     Column,
-    Content,
     PredictionFile,
+    too_many,
 )
 from regnas.comparing.files.npz import NpzFile
 from regnas.errors import ArtifactError
@@ -35,9 +36,6 @@ from regnas.flips import Predictions
 from regnas.registry import nearest
 
 SUFFIXES = (".npz", ".csv", ".parquet", ".jsonl", ".ndjson")
-
-# A column with more different values names samples rather than slices of them.
-MOST_VALUES = 1000
 
 SMALLEST = float(np.finfo(np.float32).tiny)
 
@@ -71,24 +69,19 @@ def read_predictions(
     slices = [name for name in file.columns if name not in NOT_SLICES and name not in without_slices]
     kept = [name for name in (ID, TARGET, PREDICTED, GROUP) if name in file.columns]
     content = file.read([*kept, *slices], scores)
-    samples = len(content.columns[ID])  # type: ignore[arg-type]  # ids are never coded
-    for name in (*kept, *slices):
-        column = content.columns[name]
+    read = {name: column for name, column in content.columns.items() if not isinstance(column, str)}
+    ids = read[ID]
+    assert not isinstance(ids, Coded)  # by every format
+    for name, column in read.items():
         length = len(column.codes if isinstance(column, Coded) else column)
-        if length != samples:
-            raise ArtifactError(f'{path}: "{name}" has {length:,} values for {samples:,} ids')
-    logits = None if content.scores is None else _logits(content.scores, scores, samples, path)
-    targets, predicted, classes = _classes(content, logits, path)
-    group = content.columns.get(GROUP)
+        if length != len(ids):
+            raise ArtifactError(f'{path}: "{name}" has {length:,} values for {len(ids):,} ids')
+    logits = None if content.scores is None else _logits(content.scores, scores, len(ids), path)
+    targets, predicted, classes = _classes(coded(read[TARGET]), read.get(PREDICTED), logits, path)
+    groups = clusters(coded(read[GROUP]), f'{path}: "{GROUP}"') if GROUP in read else None
+    called = model if model is not None else stem_of(path)
     try:
-        predictions = Predictions(
-            model=model if model is not None else stem_of(path),
-            ids=content.columns[ID],  # type: ignore[arg-type]
-            targets=targets,
-            predicted=predicted,
-            logits=logits if keep_scores else None,
-            groups=None if group is None else clusters(coded(group), f'{path}: "{GROUP}"'),
-        )
+        predictions = Predictions(called, ids, targets, predicted, logits if keep_scores else None, groups)
     except ArtifactError as error:
         raise ArtifactError(f"{path}: {error}") from None
     usable, left_out = _slices({name: content.columns[name] for name in slices})
@@ -165,10 +158,9 @@ def _logits(scores: NDArray[Any], kind: str | None, samples: int, path: Path) ->
 
 
 def _classes(
-    content: Content, logits: NDArray[np.float32] | None, path: Path
+    target: Column, answer: Column | None, logits: NDArray[np.float32] | None, path: Path
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...] | None]:
     """Targets and answers as numbers, and the names of the classes where the file has names."""
-    target, answer = coded(content.columns[TARGET]), content.columns.get(PREDICTED)
     at_target, at_answer = f'{path}: "{TARGET}"', f'{path}: "{PREDICTED}"'
     whole = numbers(target, at_target)
     if answer is None:
@@ -190,21 +182,25 @@ def _classes(
     return merged(complete(target, at_target), complete(answer, at_answer))
 
 
-def _slices(columns: Mapping[str, Column]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+def _slices(columns: Mapping[str, Column | str]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Arrays by name, and the reasons for what is left out."""
     usable: dict[str, NDArray[Any]] = {}
     left_out: dict[str, str] = {}
-    for name, column in columns.items():
-        column = coded(column)
-        values = column.values if isinstance(column, Coded) else np.unique(column)
-        samples = len(column.codes if isinstance(column, Coded) else column)
-        if not isinstance(column, Coded) and column.dtype.kind == "f":
-            left_out[name] = "it holds floating point numbers"
-        elif len(values) > MOST_VALUES:
-            left_out[name] = f"it has {len(values):,} different values, more than {MOST_VALUES:,}"
-        elif isinstance(column, Coded) and samples * column.values.dtype.itemsize > SIZE_LIMIT // 4:
-            left_out[name] = "its texts are too long"
+    for name, given in columns.items():
+        column = given if isinstance(given, str) else coded(given)
+        if isinstance(column, str):
+            left_out[name] = column
         elif isinstance(column, Coded):
-            usable[name] = column.values[column.codes]
+            if len(column.values) > MOST_VALUES:
+                left_out[name] = too_many(len(column.values))
+            elif len(column.codes) * column.values.dtype.itemsize > SIZE_LIMIT:
+                left_out[name] = "its texts are too long"
+            else:
+                usable[name] = column.values[column.codes]
+        elif column.dtype.kind == "f":
+            left_out[name] = "it holds floating point numbers"
+        elif (values := len(np.unique(column))) > MOST_VALUES:
+            left_out[name] = too_many(values)
         else:
             usable[name] = np.where(column, "true", "false") if column.dtype.kind == "b" else column.astype(np.int64)
     return usable, left_out

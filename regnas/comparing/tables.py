@@ -68,7 +68,7 @@ def pair_title(pair: Pair) -> str:
 
 
 def model_rows(comparison: Comparison) -> list[list[str]]:
-    rates = zip(comparison.models, (1 - comparison.table.accuracy).tolist(), strict=True)
+    rates = zip(comparison.models, comparison.error_rates, strict=True)
     return [[printable(name), percent(error)] for name, error in rates]
 
 

@@ -1,4 +1,4 @@
-"""Put sample ids into one order quickly: sorting a million texts takes seconds, and a comparison sorts many times.
+"""Put sample ids into one order quickly: sorting texts takes longer than all the rest of a comparison.
 
 The order is by a 64-bit fingerprint of each id. Texts of a million samples share a fingerprint about once in 30 million
 comparisons; whoever uses the order therefore compares the ids themselves, and sorts them where it does not hold.

@@ -45,8 +45,8 @@ def test_json_is_one_object_and_nothing_else(command, files):
     assert (outcome.code, outcome.stderr) == (0, "")
     value = json.loads(outcome.stdout)
     assert value["models"] == [
-        {"name": "old", "samples": 10, "error_rate": pytest.approx(0.2)},
-        {"name": "new", "samples": 10, "error_rate": pytest.approx(0.2)},
+        {"name": "old", "samples": 10, "error_rate": 0.2},
+        {"name": "new", "samples": 10, "error_rate": 0.2},
         {"name": "last", "samples": 10, "error_rate": 0.0},
     ]
     assert len(value["pairs"]) == 6

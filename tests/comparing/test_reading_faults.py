@@ -222,3 +222,16 @@ def test_wide_texts_are_refused_before_they_are_laid_out(tmp_path, monkeypatch):
 def test_ids_with_a_nul_character(tmp_path):
     path = write(tmp_path / "a.parquet", id=["a\0", "a"], target=[0, 0], predicted=[0, 0])
     assert "NUL character" in refusal(path)
+
+
+def test_long_texts_that_nobody_asked_for_are_left_out_and_not_laid_out(tmp_path, monkeypatch):
+    """Prompts beside the predictions: as slices they are useless, and as an array they would take 40 MB each."""
+    monkeypatch.setattr(columns, "SIZE_LIMIT", 2**20)
+    prompts = [f"{n} {'x' * 5000}" for n in range(200)]
+    for suffix in ("csv", "parquet", "jsonl"):
+        path = write(
+            tmp_path / f"a.{suffix}", id=list(range(200)), target=[0] * 200, predicted=[0] * 200, prompt=prompts
+        )
+        read = read_predictions(path)
+        assert not read.slices
+        assert read.left_out["prompt"].startswith("it holds texts of up to 5,004 characters")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from regnas.comparing.files.columns import SIZE_LIMIT, Coded, Column, check_width, refuse_missing
+from regnas.comparing.files.columns import MOST_VALUES, SIZE_LIMIT, Coded, Column, check_width, refuse_missing, too_many
 from regnas.errors import ArtifactError
 
 CODED = pa.dictionary(pa.int32(), pa.string())
@@ -54,14 +54,29 @@ def to_column(column: Any, where: str, complete: bool) -> Column:
     column.validate(full=True)  # that codes are of a text, and texts Unicode: reading a damaged file does not check it
     if column.null_count and complete:
         refuse_missing(column.is_null().to_numpy(), where)
-    if column.null_count:
-        column = column.cast(pa.string()).fill_null("")
+    if column.null_count and not is_text(column.type):
+        column = column.cast(pa.string())
     if not is_text(column.type):
         return np.asarray(column.to_numpy())
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     chunk = _one_chunk(column.unify_dictionaries())
-    return Coded(chunk.indices.to_numpy().astype(np.int64), texts(chunk.dictionary, where))
+    values = texts(chunk.dictionary, where)
+    if chunk.indices.null_count:
+        return Coded(chunk.indices.fill_null(len(values)).to_numpy().astype(np.int64), np.append(values, ""))
+    return Coded(chunk.indices.to_numpy().astype(np.int64), values)
+
+
+def to_slice(column: Any) -> Column | str:
+    """The same for a column that need not be a slice: the reason where it is none, so that it is never laid out."""
+    if is_text(column.type):
+        found = len(pc.unique(column))
+        if found > MOST_VALUES:
+            return too_many(found)
+    try:
+        return to_column(column, "it", False)
+    except ArtifactError as error:
+        return str(error)
 
 
 def texts(array: Any, where: str) -> NDArray[np.str_]:

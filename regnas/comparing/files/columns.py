@@ -14,6 +14,9 @@ from regnas.errors import ArtifactError
 # Bytes that the columns read from one file may take; more is refused before anything is allocated.
 SIZE_LIMIT = 4 * 2**30
 
+# A column with more different values names samples rather than slices of them.
+MOST_VALUES = 1000
+
 ID, TARGET, PREDICTED, GROUP = "id", "target", "predicted", "group"
 SCORES = ("logits", "probabilities")
 COMPLETE = (ID, TARGET, PREDICTED, GROUP)  # columns in which no value may be missing
@@ -37,9 +40,13 @@ Column = Coded | NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What was read of a file; scores [N, C] where they were asked for."""
+    """What was read of a file.
 
-    columns: dict[str, Column]
+    columns: by name; for one that cannot be a slice the reason
+    scores: [N, C] where they were asked for
+    """
+
+    columns: dict[str, Column | str]
     scores: NDArray[Any] | None = None
 
 
@@ -65,6 +72,10 @@ def refuse_missing(rows: NDArray[np.bool_], where: str) -> None:
     if len(missing):
         shown = ", ".join(f"{row + 1:,}" for row in missing[:3].tolist())
         raise ArtifactError(f"{where} has no value for {len(missing):,} samples, such as those of row {shown}")
+
+
+def too_many(values: int) -> str:
+    return f"it has {values:,} different values, more than {MOST_VALUES:,}"
 
 
 def unpacked(column: Coded, where: str) -> NDArray[np.str_]:

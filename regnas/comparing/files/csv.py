@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
-from regnas.comparing.files.arrow import CODED, check_file_size, inferred_ids, opened, to_column
-from regnas.comparing.files.columns import ID, SCORES, Column, Content
+from regnas.comparing.files.arrow import CODED, check_file_size, inferred_ids, opened, to_column, to_slice
+from regnas.comparing.files.columns import COMPLETE, ID, SCORES, Column, Content
 from regnas.errors import ArtifactError
 
 LONGEST_HEADER = 2**20
@@ -51,10 +51,14 @@ class CsvFile:
                 arrow_csv.ParseOptions(newlines_in_values=True),
                 arrow_csv.ConvertOptions(include_columns=[*columns, *of_classes], column_types=types),
             )
-            read: dict[str, Column] = {}
+            read: dict[str, Column | str] = {}
             for name in columns:
                 where = f'{self.path}: column "{name}"'
-                read[name] = inferred_ids(table[name], where) if name == ID else to_column(table[name], where, False)
+                if name == ID:
+                    read[name] = inferred_ids(table[name], where)
+                else:
+                    # an empty cell is an empty text, which whoever needs a value refuses
+                    read[name] = to_column(table[name], where, False) if name in COMPLETE else to_slice(table[name])
             return Content(read, self._score_rows(table, of_classes) if scores else None)
 
     def _columns_of(self, scores: str) -> list[str]:

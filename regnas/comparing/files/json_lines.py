@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from regnas.comparing.files.arrow import check_file_size, opened, score_rows, texts, to_column
+from regnas.comparing.files.arrow import check_file_size, opened, score_rows, texts, to_column, to_slice
 from regnas.comparing.files.columns import COMPLETE, ID, SCORES, Column, Content, refuse_missing
 from regnas.errors import ArtifactError
 
@@ -46,14 +46,14 @@ class JsonLinesFile:
                 arrow_json.ReadOptions(block_size=LONGEST_LINE),
                 arrow_json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"),
             )
-            read: dict[str, Column] = {}
+            read: dict[str, Column | str] = {}
             for name in columns:
                 column, where = table[name], f'{self.path}: key "{name}"'
                 if name == ID and pa.types.is_string(column.type):
                     refuse_missing(column.is_null().to_numpy(), where)
                     read[name] = texts(column, where)
                 else:
-                    read[name] = to_column(column, where, name in COMPLETE)
+                    read[name] = to_column(column, where, True) if name in COMPLETE else to_slice(column)
             rows = score_rows(table[scores], f'{self.path}: key "{scores}"') if scores else None
             return Content(read, rows)
 

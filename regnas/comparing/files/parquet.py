@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from regnas.comparing.files.arrow import is_text, is_usable, opened, score_rows, to_column
+from regnas.comparing.files.arrow import is_text, is_usable, opened, score_rows, to_column, to_slice
 from regnas.comparing.files.columns import COMPLETE, ID, SCORES, SIZE_LIMIT, Coded, Column, Content, unpacked
 from regnas.errors import ArtifactError
 
@@ -42,10 +42,10 @@ class ParquetFile:
         with opened(self.path) as source:
             self._check_size(wanted, scores is not None)
             table = pq.ParquetFile(source, read_dictionary=coded).read(wanted)
-            read: dict[str, Column] = {}
+            read: dict[str, Column | str] = {}
             for name in columns:
                 where = f'{self.path}: column "{name}"'
-                column = to_column(table[name], where, name in COMPLETE)
+                column = to_column(table[name], where, True) if name in COMPLETE else to_slice(table[name])
                 read[name] = unpacked(column, where) if name == ID and isinstance(column, Coded) else column
             rows = score_rows(table[scores], f'{self.path}: column "{scores}"') if scores else None
             return Content(read, rows)
