@@ -30,14 +30,18 @@ def predict(
     size = batch_size or prediction_batch(classifier.reading.shape)
     batches = samples.batches(classifier.reading, size)
     network = classifier.network.to(device).to(memory_format=torch.channels_last)  # as in a run, to the bit
-    logits = []
+    # One tensor for all: small ones kept from every batch would lie between the large ones that are freed, and the
+    # memory would grow with the number of images all the same.
+    logits = torch.empty(len(samples), len(outputs))
+    done = 0
     try:
         for batch in track(batches, f"predict {classifier.name}", math.ceil(len(samples) / size)):
             answers = network(prepared(batch, classifier.preprocessing, device))  # [M, outputs]
-            logits.append(answers.float().cpu()[:, outputs])
+            logits[done : done + len(batch)] = answers.float().cpu()[:, outputs]
+            done += len(batch)
             stop_unwritten()
     except torch.OutOfMemoryError:
         raise EnvironmentProblem(
             f"{device} has no memory for {size} images of {classifier.name} at once: lower --batch-size"
         ) from None
-    return predictions_from(classifier.name, torch.cat(logits), samples.split, keep_logits=True)
+    return predictions_from(classifier.name, logits, samples.split, keep_logits=True)
