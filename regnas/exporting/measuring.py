@@ -14,7 +14,7 @@ from regnas.errors import ArtifactError
 from regnas.flips import Predictions, align, negative_flip_rate
 from regnas.manifest import Export, Member
 from regnas.runtime.files import sha256_of
-from regnas.training import prediction_batch, predictions_from, prepared
+from regnas.training import gathered, prediction_batch, predictions_from, prepared
 
 CPU = torch.device("cpu")
 
@@ -24,7 +24,7 @@ def predict(
 ) -> Predictions:
     """On the CPU, in the batches that members are predicted in."""
     batches = batches_of(split.images, prediction_batch(split.images.shape))
-    logits = torch.cat([network(prepared(batch, preprocessing, CPU)) for batch in batches])
+    logits = gathered((network(prepared(batch, preprocessing, CPU)) for batch in batches), len(split))
     return predictions_from(model, logits, split, keep_logits=True)
 
 

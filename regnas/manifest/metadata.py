@@ -7,15 +7,22 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
+MODEL, PREPROCESSING, CLASSES, INPUT_SHAPE = NEEDED = (
+    "regnas.model",
+    "regnas.preprocessing",
+    "regnas.classes",
+    "regnas.input_shape",
+)
+
 
 def metadata_of(
     member: str, preprocessing: Mapping[str, Any], classes: Sequence[str], input_shape: Sequence[int]
 ) -> dict[str, str]:
     """Enough to use the file without the family: ``input_shape`` is [C, H, W] of the preprocessed images."""
     return {
-        "regnas.model": member,
-        "regnas.preprocessing": json.dumps(preprocessing),
-        "regnas.classes": json.dumps(list(classes), ensure_ascii=False),
-        "regnas.input_shape": json.dumps(list(input_shape)),
+        MODEL: member,
+        PREPROCESSING: json.dumps(preprocessing),
+        CLASSES: json.dumps(list(classes), ensure_ascii=False),
+        INPUT_SHAPE: json.dumps(list(input_shape)),
         "regnas.version": version("regnas"),
     }

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from regnas.data import Preprocessing
 from regnas.errors import ArtifactError, EnvironmentProblem
+from regnas.manifest.metadata import CLASSES, INPUT_SHAPE, MODEL, NEEDED, PREPROCESSING
 from regnas.supernet import InputShape
 
-KEYS = ("regnas.model", "regnas.preprocessing", "regnas.classes", "regnas.input_shape")
 SIZE_LIMIT = 2 * 2**30  # what a file of protocol buffers can hold at most
 SILENT = 4  # onnxruntime would write to standard error on its own
 
@@ -48,24 +48,24 @@ class OnnxNetwork(nn.Module):
 
 def read_onnx(path: Path) -> ExportedNetwork:
     session, metadata = _open(path)
-    missing = [key for key in KEYS if key not in metadata]
+    missing = [key for key in NEEDED if key not in metadata]
     if missing:
         raise ArtifactError(
             f"{path} lacks {', '.join(missing)} in its metadata, which say what its inputs and outputs mean: give a "
             "file that regnas exported"
         )
-    classes, shape = _json(path, metadata, "regnas.classes"), _json(path, metadata, "regnas.input_shape")
+    classes, shape = _json(path, metadata, CLASSES), _json(path, metadata, INPUT_SHAPE)
     if not (isinstance(classes, list) and all(isinstance(name, str) for name in classes)):
-        raise ArtifactError(f"{path}: regnas.classes in its metadata is not a list of names")
+        raise ArtifactError(f"{path}: {CLASSES} in its metadata is not a list of names")
     if not classes or len(set(classes)) < len(classes):
-        raise ArtifactError(f"{path}: regnas.classes in its metadata is empty or has a name twice")
+        raise ArtifactError(f"{path}: {CLASSES} in its metadata is empty or has a name twice")
     if not (isinstance(shape, list) and len(shape) == 3 and all(type(side) is int and side > 0 for side in shape)):
-        raise ArtifactError(f"{path}: regnas.input_shape in its metadata is {str(shape)[:80]}, not [C, H, W]")
-    preprocessing = _preprocessing(path, _json(path, metadata, "regnas.preprocessing"), shape[0])
+        raise ArtifactError(f"{path}: {INPUT_SHAPE} in its metadata is {str(shape)[:80]}, not [C, H, W]")
+    preprocessing = _preprocessing(path, _json(path, metadata, PREPROCESSING), shape[0])
     _check_signature(path, session, shape, len(classes))
     channels, height, width = shape
     return ExportedNetwork(
-        metadata["regnas.model"], OnnxNetwork(session), tuple(classes), (channels, height, width), preprocessing
+        metadata[MODEL], OnnxNetwork(session), tuple(classes), (channels, height, width), preprocessing
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import torch
+from torch import Tensor
 
 from regnas.errors import EnvironmentProblem
 from regnas.flips import Predictions
@@ -13,7 +15,7 @@ from regnas.predicting.data import Samples
 from regnas.predicting.models import Classifier
 from regnas.runtime.progress import track
 from regnas.runtime.signals import stop_unwritten
-from regnas.training import prediction_batch, predictions_from, prepared
+from regnas.training import gathered, prediction_batch, predictions_from, prepared
 
 
 @torch.no_grad()
@@ -30,16 +32,14 @@ def predict(
     size = batch_size or prediction_batch(classifier.reading.shape)
     batches = samples.batches(classifier.reading, size)
     network = classifier.network.to(device).to(memory_format=torch.channels_last)  # as in a run, to the bit
-    # One tensor for all: small ones kept from every batch would lie between the large ones that are freed, and the
-    # memory would grow with the number of images all the same.
-    logits = torch.empty(len(samples), len(outputs))
-    done = 0
-    try:
+
+    def answers() -> Iterator[Tensor]:
         for batch in track(batches, f"predict {classifier.name}", math.ceil(len(samples) / size)):
-            answers = network(prepared(batch, classifier.preprocessing, device))  # [M, outputs]
-            logits[done : done + len(batch)] = answers.float().cpu()[:, outputs]
-            done += len(batch)
+            yield network(prepared(batch, classifier.preprocessing, device))[:, outputs]  # [M, outputs]
             stop_unwritten()
+
+    try:
+        logits = gathered(answers(), len(samples))
     except torch.OutOfMemoryError:
         raise EnvironmentProblem(
             f"{device} has no memory for {size} images of {classifier.name} at once: lower --batch-size"

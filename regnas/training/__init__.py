@@ -11,6 +11,7 @@ from regnas.training.objective import (
 )
 from regnas.training.prediction import (
     first_images,
+    gathered,
     logits_of,
     logits_on,
     prediction_batch,
@@ -41,6 +42,7 @@ __all__ = [
     "calibrating",
     "calibration_batch",
     "first_images",
+    "gathered",
     "logits_of",
     "logits_on",
     "mean_logits",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -52,7 +52,26 @@ def logits_on(network: nn.Module, split: Split, preprocessing: Preprocessing, de
     Of streamed images the next batch is decoded while the network runs on this one.
     """
     batches = batches_of(split.images, prediction_batch(split.images.shape))
-    return torch.cat([logits_of(network, prepared(batch, preprocessing, device)).float().cpu() for batch in batches])
+    answers = (logits_of(network, prepared(batch, preprocessing, device)) for batch in batches)
+    return gathered(answers, len(split))
+
+
+def gathered(answers: Iterable[Tensor], samples: int) -> Tensor:
+    """The logits of all batches, each [M, classes], in one tensor [samples, classes] on the CPU.
+
+    Small tensors kept from every batch would lie between the large ones that are freed, and the memory would grow with
+    the number of images all the same.
+    """
+    whole: Tensor | None = None
+    done = 0
+    for logits in answers:
+        if whole is None:
+            whole = torch.empty(samples, logits.shape[1])
+        whole[done : done + len(logits)] = logits.float().cpu()
+        done += len(logits)
+    if whole is None or done != samples:
+        raise ValueError(f"{done} of {samples} samples were answered")
+    return whole
 
 
 def predictions_from(model: str, logits: Tensor, split: Split, keep_logits: bool) -> Predictions:
