@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -90,10 +91,9 @@ def pairs_error_against_flips(comparison: Mapping[str, Any]) -> Figure:
     axes.set_ylim(bottom=0)
     axes.set(xlabel="error rate of the larger member (%)", ylabel="NFR (%)")
     named = [f"{number}  {shown(small, 14)} to {shown(large, 14)}" for number, (small, large) in enumerate(pairs, 1)]
-    legend = axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-    axes.add_artist(legend)
+    handles, titles = axes.get_legend_handles_labels()
     blank = [Line2D([], [], linestyle="none") for _ in named]
-    axes.legend(blank, named, loc="lower left", bbox_to_anchor=(1.01, 0.0), handlelength=0, handletextpad=0)
+    figure.legend([*handles, *blank], [*titles, *named], loc="outside right upper")
     return figure
 
 
@@ -118,7 +118,8 @@ def flip_heat_maps(comparison: Mapping[str, Any]) -> Figure:
         mesh = axes.pcolormesh(edges, edges, _upper(methods[index], members), norm=scale, cmap=colours)
         axes.invert_yaxis()
         _write_cells(axes, methods[index], members, scale)
-        axes.set_title(shown(methods[index]["title"], 26), loc="left")
+        # On two lines, so that a long one does not run into the next panel's.
+        axes.set_title("\n".join(wrap(shown(methods[index]["title"], 40), 20)), loc="left")
         axes.set_xticks(range(cells), [shown(name, 12) for name in members[1:]], rotation=0 if cells < 5 else 30)
         axes.set_yticks(
             range(cells), [shown(name, 12) for name in members[:-1]] if index % columns == 0 else [""] * cells
