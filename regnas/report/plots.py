@@ -41,15 +41,7 @@ def top1_against_macs(comparison: Mapping[str, Any]) -> Figure:
             [model["macs"] + (index - (len(methods) - 1) / 2) * step for model in method["models"]],
             top1,
             yerr=bars,
-            label=shown(method["title"]),
-            color=COLOURS[index % len(COLOURS)],
-            marker=MARKERS[index % len(MARKERS)],
-            linestyle=DASHES[index % len(DASHES)],
-            linewidth=2.2 if index == 0 else 1.2,
-            markersize=6,
-            capsize=2.5,
-            elinewidth=1,
-            zorder=3 if index == 0 else 2,
+            **_look(index, method),
         )
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_macs(round(value)) if value > 0 else ""))
     if not spread:  # a single cost: without this the side steps would fill the axis
@@ -76,15 +68,7 @@ def pairs_error_against_flips(comparison: Mapping[str, Any]) -> Figure:
             across,
             nfr,
             yerr=np.maximum(0, np.stack([nfr - bounds[:, 0], bounds[:, 1] - nfr])),
-            label=shown(method["title"]),
-            color=COLOURS[index % len(COLOURS)],
-            marker=MARKERS[index % len(MARKERS)],
-            linestyle=DASHES[index % len(DASHES)],
-            linewidth=1.6 if index == 0 else 0.8,
-            markersize=6,
-            capsize=2.5,
-            elinewidth=1,
-            zorder=3 if index == 0 else 2,
+            **_look(index, method),
         )
         for number, (x, y) in enumerate(zip(across, nfr, strict=True), 1):
             axes.annotate(str(number), (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7)
@@ -95,6 +79,21 @@ def pairs_error_against_flips(comparison: Mapping[str, Any]) -> Figure:
     blank = [Line2D([], [], linestyle="none") for _ in named]
     figure.legend([*handles, *blank], [*titles, *named], loc="outside right upper")
     return figure
+
+
+def _look(index: int, method: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a method's line with bars: the family, which comes first, stands out."""
+    return {
+        "label": shown(method["title"]),
+        "color": COLOURS[index % len(COLOURS)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "linestyle": DASHES[index % len(DASHES)],
+        "linewidth": 2.2 if index == 0 else 1.0,
+        "markersize": 6,
+        "capsize": 2.5,
+        "elinewidth": 1,
+        "zorder": 3 if index == 0 else 2,
+    }
 
 
 def flip_heat_maps(comparison: Mapping[str, Any]) -> Figure:
