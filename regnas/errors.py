@@ -11,19 +11,19 @@ import signal
 
 
 class RegnasError(Exception):
-    """A problem that the user can act on."""
+    """What the user can act on: one line for each problem found."""
 
     exit_code = 1
-
-
-class ConfigurationError(RegnasError):
-    """The command line or the configuration is wrong; holds one line for each problem found."""
-
-    exit_code = 2
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
         super().__init__("\n".join(problems))
+
+
+class ConfigurationError(RegnasError):
+    """The command line or the configuration is wrong."""
+
+    exit_code = 2
 
 
 class DataError(RegnasError):

@@ -12,7 +12,7 @@ import typer
 
 from regnas.cli import comparing, exporting, listing, predicting, runs, supernets
 from regnas.cli.app import app
-from regnas.errors import ConfigurationError, RegnasError
+from regnas.errors import RegnasError
 
 __all__ = ["app", "comparing", "exit_code", "exporting", "listing", "main", "predicting", "runs", "supernets"]
 
@@ -33,7 +33,7 @@ def exit_code(arguments: list[str], debug: bool = False) -> int:
     except RegnasError as error:
         if debug:
             raise
-        for problem in error.problems if isinstance(error, ConfigurationError) else (str(error),):
+        for problem in error.problems:
             typer.echo(f"regnas: {_printable(problem)}", err=True)
         return error.exit_code
     except MemoryError:

@@ -61,7 +61,7 @@ def verify(folder: Annotated[Path, typer.Argument(help="The folder of a family, 
     found = family_folder(folder)
     verification = verify_family(found, _costs)
     if verification.problems:
-        raise ArtifactError("\n".join(verification.problems))
+        raise ArtifactError(*verification.problems)
     table = Table(box=None, pad_edge=False)
     for column in ("file", "what it is", "bytes", "sha256"):
         table.add_column(column, justify="right" if column == "bytes" else "left")
