@@ -273,6 +273,7 @@ def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str,
     plans: dict[str, Mapping[str, Source]] = {
         name: baseline.plan(family, search) for name, baseline in values.baselines.items()
     }
+    search.evaluator.close()  # nothing more is searched, and its workers would only wait beside those that train
     shop = Workshop(
         splits=job.splits,
         training=values.training,

@@ -135,6 +135,20 @@ def test_a_stop_ends_the_workers(open_evaluator, some):
     assert worker_processes() == []
 
 
+@pytest.mark.parametrize("choice", ["inline", "processes=2", "dask"])
+def test_an_evaluator_that_was_closed_holds_no_worker_and_still_gives_networks(
+    open_evaluator, some, cluster, choice
+):
+    """The baselines are trained while the evaluator of the search is still in use for networks, and closed again."""
+    evaluator = open_evaluator(f"dask={cluster.scheduler_address}" if choice == "dask" else choice)
+    before = worker_processes()
+    list(evaluator.predict_each(some[:8]))
+    evaluator.close()
+    assert worker_processes() == before
+    assert not evaluator.network(some[0]).training
+    evaluator.close()
+
+
 def test_a_scheduler_that_is_not_there_is_one_line(open_evaluator, monkeypatch):
     monkeypatch.setattr("regnas.evaluation.executors.CONNECT_SECONDS", 1)
     with pytest.raises(EnvironmentProblem, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
