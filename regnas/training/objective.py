@@ -98,7 +98,8 @@ class SupernetObjective:
         return [self._largest, *sorted(between, key=self._cost, reverse=True), self._smallest]
 
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
-        logits = [model(step.images, architecture) for architecture in self.architectures(step.index)]
+        # In full precision: squared and exponentiated differences do not bear the half of it.
+        logits = [model(step.images, architecture).float() for architecture in self.architectures(step.index)]
         total = torch.stack([self.label_loss(own, step.targets, own).mean() for own in logits]).sum()
         if self.rule.distillation:
             teacher = logits[0].detach()

@@ -50,6 +50,7 @@ class Recipe:
     schedule: Literal["cosine", "one_cycle"] = "one_cycle"
     clip_norm: float = 5.0
     ema_decay: float = 0.0
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on CUDA, float32 elsewhere
     augmentation: Augmentation = field(default_factory=Augmentation)
 
     def __post_init__(self) -> None:
@@ -59,6 +60,10 @@ class Recipe:
             raise ValueError("learning_rate and clip_norm must be positive")
         if not 0 <= self.ema_decay < 1 or not 0 <= self.momentum < 1:
             raise ValueError("ema_decay and momentum must be at least 0 and below 1")
+
+    def is_mixed_on(self, device: torch.device) -> bool:
+        """Whether products run in bfloat16; weights, sums and losses stay in float32."""
+        return self.precision == "bfloat16" or (self.precision == "auto" and device.type == "cuda")
 
     def learning_rate_at(self, progress: float) -> float:
         """At ``progress`` 0 <= p < 1 of the training."""

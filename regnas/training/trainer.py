@@ -71,7 +71,7 @@ class Trainer:
     ) -> float:
         for group in optimizer.param_groups:
             group["lr"] = self.recipe.learning_rate_at(step.progress)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.is_mixed_on(self.device)):
             loss = objective(model, step)
         loss.backward()  # type: ignore[no-untyped-call]
         norm = nn.utils.clip_grad_norm_(model.parameters(), self.recipe.clip_norm)
