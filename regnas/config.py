@@ -17,11 +17,23 @@ from regnas.components import Builder
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
 from regnas.losses import LOSSES, Loss
+from regnas.polishing import Polishing
 from regnas.registry import nearest
 from regnas.search import ALGORITHMS, REWARDS, Evolution, Order, Reward, SearchAlgorithm, TopOneAndFlips
 from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
 from regnas.supernet import InputShape, SupernetPlugin, supernet_plugins
-from regnas.training import Recipe, Sandwich
+from regnas.training import (
+    SCHEDULES,
+    SHRINKINGS,
+    SUB_NETWORKS,
+    TEACHERS,
+    Curriculum,
+    Recipe,
+    Schedule,
+    Shrinking,
+    SubNetworks,
+    Teacher,
+)
 
 PRESETS = "search_configs"
 
@@ -74,7 +86,8 @@ class Config:
     supernet: SupernetPlugin
     budgets: dict[str, ParsedBudget]  # by member, from the smallest to the largest
     training: Recipe = field(default_factory=Recipe)
-    sandwich: Sandwich = field(default_factory=Sandwich)
+    curriculum: Curriculum = field(default_factory=Curriculum)  # of the supernet
+    polish: Polishing | None = None  # of the members, once they are found
     search: SearchSettings = field(default_factory=SearchSettings)
     baselines: dict[str, Baseline] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
@@ -125,7 +138,7 @@ def load_table(source: str, assignments: Sequence[str] = ()) -> tuple[str, dict[
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{source} is not TOML: {error}") from None
     for assignment in assignments:
-        _assign(table, assignment)
+        assign(table, assignment)
     return Path(source).stem, table
 
 
@@ -141,7 +154,24 @@ def is_update(table: Mapping[str, Any]) -> bool:
 def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
     if is_update(table):
         raise ConfigurationError(f"{name} has models and methods: it is for `regnas update {name}`")
-    builder = Builder(
+    builder = _builder()
+    values = builder.record(Config, table, "")
+    if builder.problems:
+        raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))
+    return LoadedConfig(name, table, values)
+
+
+def parse_polish(table: Mapping[str, Any]) -> Polishing:
+    """The settings of ``[polish]``, where they come from the command line."""
+    builder = _builder()
+    settings: Polishing = builder.record(Polishing, table, "polish")
+    if builder.problems:
+        raise ConfigurationError(*builder.problems)
+    return settings
+
+
+def _builder() -> Builder:
+    return Builder(
         {
             DataSet: DATASETS,
             SupernetPlugin: supernet_plugins(),
@@ -149,12 +179,12 @@ def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
             Reward: REWARDS,
             SearchAlgorithm: ALGORITHMS,
             Baseline: BASELINES,
+            SubNetworks: SUB_NETWORKS,
+            Teacher: TEACHERS,
+            Schedule: SCHEDULES,
+            Shrinking: SHRINKINGS,
         }
     )
-    values = builder.record(Config, table, "")
-    if builder.problems:
-        raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))
-    return LoadedConfig(name, table, values)
 
 
 def presets() -> list[str]:
@@ -175,7 +205,8 @@ def _find(source: str) -> Any:
     )
 
 
-def _assign(table: dict[str, Any], assignment: str) -> None:
+def assign(table: dict[str, Any], assignment: str) -> None:
+    """``training.epochs=3`` into the table."""
     key, equals, text = assignment.partition("=")
     if not equals or not key.strip():
         raise ConfigurationError(f'--set takes key=value, such as training.epochs=3, not "{assignment}"')

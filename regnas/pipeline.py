@@ -6,21 +6,23 @@ own is the job up to that stage, and resuming is running again.
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from regnas.added_budgets import name_added, with_added
 from regnas.baselines import Inherited, Source, SubNetwork, architecture_of
-from regnas.config import Config, LoadedConfig, describe, timed
+from regnas.config import Config, LoadedConfig, assign, describe, parse_polish, timed
 from regnas.data import Splits
+from regnas.errors import ConfigurationError
 from regnas.evaluation import Evaluator, ExecutorChoice, SupernetWeights
 from regnas.exporting import (
     Origin,
@@ -38,9 +40,10 @@ from regnas.imports import ImportedSupernet, find_weights
 from regnas.losses import CrossEntropy
 from regnas.manifest import NOT_STATED
 from regnas.models import Model, Workshop, make_all, training_macs
+from regnas.polishing import Polished, Polisher, Polishing
 from regnas.report import Method, ReportContents, SearchHistory, write_report
 from regnas.run_folder import RunFolder, check_space
-from regnas.runtime.files import sha256_of
+from regnas.runtime.files import digest_of, sha256_of
 from regnas.runtime.machine import choose_device
 from regnas.runtime.progress import track
 from regnas.runtime.randomness import Key, key_to_int
@@ -48,9 +51,9 @@ from regnas.runtime.tensors import load_into
 from regnas.search import FamilySearch, Studies, open_storage, sqlite_storage
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, format_macs
 from regnas.supernet import space_of
-from regnas.training import SupernetObjective, Trainer, logits_on, predictions_from
+from regnas.training import Curriculum, ForkedTraining, SupernetObjective, Trainer, logits_on, predictions_from
 
-Stage = Literal["train", "search", "export", "baselines", "report"]
+Stage = Literal["train", "search", "polish", "export", "baselines", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 FAMILY = "family"
 
@@ -70,6 +73,8 @@ class Job:
     device: torch.device
     executor: ExecutorChoice
     studies: Studies
+    polishing: Polishing | None
+    alpha: float | None  # the point of polishing that the user named
 
     @property
     def classes(self) -> int:
@@ -82,9 +87,10 @@ def run(
     last: Stage = "report",
     executor: ExecutorChoice | None = None,
     added_budgets: Sequence[str] = (),
+    polish: PolishRequest | None = None,
 ) -> dict[str, Any] | None:
     """Go through the stages up to ``last``; the comparison of the report, where it came to that."""
-    job = prepare(config, folder, executor, added_budgets)
+    job = prepare(config, folder, executor, added_budgets, polish)
     with folder.timed("train"):
         supernet = train_supernet(job)
     if last == "train":
@@ -94,20 +100,39 @@ def run(
             search, architectures = search_family(job, evaluator)
         if last == "search":
             return None
-        with folder.timed("export"):
-            export_family(job, evaluator, architectures)
+        with folder.timed("polish"):
+            polished = polish_family(job, supernet, architectures)
+        if last == "polish":
+            return None
+        with folder.timed("export"), _members_of(job, supernet, evaluator, polished) as members:
+            export_family(job, members, architectures, polished)
         if last == "export":
             return None
         with folder.timed("baselines"):
-            methods = [family_method(job, search, architectures), *baseline_methods(job, search, architectures)]
+            methods = [family_method(job, architectures, polished)]
+            if polished is not None and polished.weights is not None:
+                methods.append(unpolished_method(job, evaluator, architectures))
+            methods += baseline_methods(job, search, architectures)
         if last == "baselines":
             return None
     with folder.timed("report"):
-        return report(job, methods, search)
+        return report(job, methods, polished)
+
+
+@dataclass(frozen=True)
+class PolishRequest:
+    """What ``regnas polish`` was told: changes of the settings, and the point on the line."""
+
+    sets: Sequence[str] = ()
+    alpha: float | None = None
 
 
 def prepare(
-    config: LoadedConfig[Config], folder: RunFolder, executor: ExecutorChoice | None, added_budgets: Sequence[str]
+    config: LoadedConfig[Config],
+    folder: RunFolder,
+    executor: ExecutorChoice | None,
+    added_budgets: Sequence[str],
+    polish: PolishRequest | None = None,
 ) -> Job:
     """Load the data and see that all that is asked for exists, before anything is trained."""
     values = config.values
@@ -118,8 +143,11 @@ def prepare(
     added = name_added(added_budgets, folder.facts.get("added_budgets", {}))
     budgets = with_added(values.budgets, added)
     space = timed(space, values.search, budgets, splits.input_shape, len(splits.classes))
+    check_curriculum(values, space)
     check_budgets(budgets, space)
+    wanted = _wanted_polishing(config, folder, polish)
     folder.keep("added_budgets", added)
+    folder.keep("polish", wanted)
     imported = imported_weights(config, splits)
     if imported is not None:
         folder.check_file("weights", values.weights, imported.sha256)
@@ -135,7 +163,34 @@ def prepare(
         studies = Studies(open_storage(values.search.storage), space, run=f"{folder.label}/")
     else:
         studies = Studies(open_storage(sqlite_storage(folder.study)), space)
-    return Job(config, folder, splits, space, budgets, trainer, device, executor, studies)
+    polishing = None if wanted is None else parse_polish(wanted["settings"])
+    alpha = None if wanted is None else wanted["alpha"]
+    return Job(config, folder, splits, space, budgets, trainer, device, executor, studies, polishing, alpha)
+
+
+def _wanted_polishing(
+    config: LoadedConfig[Config], folder: RunFolder, request: PolishRequest | None
+) -> dict[str, Any] | None:
+    """Settings and alpha: as the command says now, as it said before, or as the configuration has it."""
+    known: dict[str, Any] | None = folder.facts.get("polish")
+    if known is None and "polish" in config.table:
+        known = {"settings": config.table["polish"], "alpha": None}
+    if request is None:
+        return known
+    settings = copy.deepcopy(known["settings"]) if known else {}
+    for assignment in request.sets:
+        assign(settings, assignment)
+    parse_polish(settings)  # refused before it is kept
+    if request.alpha is not None and not 0 <= request.alpha <= 1:
+        raise ConfigurationError(f"--alpha is {request.alpha:g}: it has to be between 0 (accuracy) and 1 (agreement)")
+    return {"settings": settings, "alpha": request.alpha}
+
+
+def check_curriculum(values: Config, space: SearchSpace) -> None:
+    try:
+        values.curriculum.check(space, values.training.ema_decay)
+    except ValueError as error:
+        raise ConfigurationError(f"curriculum: {error}") from None
 
 
 def check_budgets(budgets: Mapping[str, Budget], space: SearchSpace) -> dict[str, float]:
@@ -159,19 +214,37 @@ def imported_weights(config: LoadedConfig[Config], splits: Splits) -> ImportedSu
 def train_supernet(job: Job) -> nn.Module:
     """Train the supernet, from random or imported weights; with 0 epochs it is the imported one as it is."""
     values = job.config.values
-    key = _supernet_key(job)
+    before = [_train_teacher(job, number) for number in range(_supernets_before(job))]
+    if values.training.epochs:
+        log.info("train the supernet: %s", describe(job.config.table, "supernet"))
+    key = (values.seed, "supernet")
+    supernet = _new_supernet(job, key)
+    if values.curriculum.interpolation is None or not values.training.epochs:
+        job.trainer.train(supernet, _supernet_objective(job, before), key, job.folder.supernet, "train supernet")
+    else:
+        ends = _forked(job, before).train(lambda: _new_supernet(job, key), key, "train supernet")
+        supernet.load_state_dict(ends.at(values.curriculum.interpolation))
+    return supernet.to(job.device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
+
+
+def _train_teacher(job: Job, number: int) -> nn.Module:
+    """One of the supernets that teach the run's own; in training mode, since its statistics belong to nobody."""
+    objective = _teacher_objective(job, number)
+    supernet = _new_supernet(job, objective.key)
+    place = job.folder.supernet / f"teacher-{number}"
+    job.trainer.train(supernet, objective, objective.key, place, f"train teacher {number + 1}")
+    return supernet.train()
+
+
+def _new_supernet(job: Job, key: tuple[Key, ...]) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key_to_int(*key, "start"))
-        supernet = values.supernet.supernet(job.splits.input_shape, job.classes)
+        supernet = job.config.values.supernet.supernet(job.splits.input_shape, job.classes)
     imported = imported_weights(job.config, job.splits)
     if imported is not None:
         log.info("start from imported weights: %s", imported.path)
         load_into(supernet, imported.tensors(), imported.path)
-    objective = _supernet_objective(job)
-    if values.training.epochs:
-        log.info("train the supernet: %s", describe(job.config.table, "supernet"))
-    job.trainer.train(supernet, objective, key, job.folder.supernet, "train supernet")
-    return supernet.eval()
+    return supernet
 
 
 def open_evaluator(job: Job, supernet: nn.Module) -> Evaluator:
@@ -201,11 +274,66 @@ def search_family(job: Job, evaluator: Evaluator) -> tuple[FamilySearch, dict[st
     return search, architectures
 
 
-def export_family(job: Job, evaluator: Evaluator, architectures: Mapping[str, Architecture]) -> Family:
+def polish_family(job: Job, supernet: nn.Module, architectures: Mapping[str, Architecture]) -> Polished | None:
+    """Train the shared weights further for the members alone, where the run has settings for it; see polishing.py."""
+    settings = job.polishing
+    if settings is None:
+        return None
+    values = job.config.values
+    recipe = replace(values.training, epochs=settings.epochs, learning_rate=settings.learning_rate)
+    log.info("polish the members: %s epochs", settings.epochs)
+    polisher = Polisher(
+        settings=settings,
+        trainer=Trainer(recipe, job.splits.train, job.splits.preprocessing, job.device),
+        space=job.space,
+        reward=values.search.reward,
+        start=lambda: copy.deepcopy(supernet),
+        evaluator=lambda weights: _evaluator_here(job, _with_weights(supernet, weights)),
+        key=(values.seed, "polish"),
+        folder=job.folder.polish / digest_of(job.folder.facts["polish"]["settings"])[:12],
+    )
+    polished = polisher.polish(architectures, job.alpha)
+    log.info("polished: %s", polished.summary)
+    return polished
+
+
+def _with_weights(supernet: nn.Module, weights: Mapping[str, Tensor] | None) -> nn.Module:
+    if weights is None:
+        return supernet
+    changed = copy.deepcopy(supernet)
+    changed.load_state_dict(dict(weights))
+    return changed
+
+
+def _evaluator_here(job: Job, supernet: nn.Module) -> Evaluator:
+    """Of a few members: workers would take longer to start than they have to do."""
+    return open_evaluator(replace(job, executor=ExecutorChoice()), supernet)
+
+
+@contextmanager
+def _members_of(
+    job: Job, supernet: nn.Module, evaluator: Evaluator, polished: Polished | None
+) -> Iterator[Evaluator]:
+    """What runs the members as they are exported: the search's evaluator, unless they were polished."""
+    if polished is None or polished.weights is None:
+        yield evaluator
+        return
+    with closing(_evaluator_here(job, _with_weights(supernet, polished.weights))) as own:
+        yield own
+
+
+def export_family(
+    job: Job, evaluator: Evaluator, architectures: Mapping[str, Architecture], polished: Polished | None = None
+) -> Family:
     """Each member on its own, what it predicts, and the manifest last; an export that is whole is left as it is."""
     folder, licence = job.folder.family, _weights_licence(job.folder)
     exported = current_family(folder)
-    if exported and {member.name: member.architecture for member in exported.members} == architectures:
+    trade = None if polished is None else polished.to_json()
+    if (
+        exported
+        and {member.name: member.architecture for member in exported.members} == architectures
+        and exported.manifest.polish == trade
+    ):
         return refreshed(exported, licence)
     retire_family(folder)
     origin = Origin(
@@ -215,6 +343,7 @@ def export_family(job: Job, evaluator: Evaluator, architectures: Mapping[str, Ar
         preprocessing=job.splits.preprocessing,
         data={"digest": job.splits.digest, "report": job.splits.report.digest},
         weights_licence=licence,
+        polish=trade,
     )
     budgets = {**job.config.table["budgets"], **job.folder.facts["added_budgets"]}
     members, predictions = [], []
@@ -251,7 +380,7 @@ def predict_report(job: Job, model: str, network: nn.Module) -> Predictions:
     return predictions
 
 
-def family_method(job: Job, search: FamilySearch, architectures: Mapping[str, Architecture]) -> Method:
+def family_method(job: Job, architectures: Mapping[str, Architecture], polished: Polished | None) -> Method:
     exported = load_family(job.folder.family)
     # laid out as the evaluator has them, or the last bits of the logits would not be those of the export
     networks = {name: exported[name].to(job.device).to(memory_format=torch.channels_last) for name in exported}
@@ -262,7 +391,22 @@ def family_method(job: Job, search: FamilySearch, architectures: Mapping[str, Ar
         "Sub-networks of one supernet, each containing the smaller ones, searched for accuracy and few flips.",
         architectures,
         {name: predict_report(job, name, network) for name, network in networks.items()},
-        _supernet_training_macs(job),
+        supernet_training_macs(job) + (polished.training_macs if polished else 0),
+    )
+
+
+def unpolished_method(job: Job, evaluator: Evaluator, architectures: Mapping[str, Architecture]) -> Method:
+    return _method(
+        job,
+        "unpolished",
+        "Before polishing",
+        "The same members with the weights that the supernet had when they were chosen.",
+        architectures,
+        {
+            name: predict_report(job, f"unpolished-{name}", evaluator.network(architecture))
+            for name, architecture in architectures.items()
+        },
+        supernet_training_macs(job),
     )
 
 
@@ -300,13 +444,13 @@ def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str,
             (type(values.baselines[name]).__doc__ or "").splitlines()[0],
             {member: architecture_of(source) for member, source in plan.items()},
             predictions[name],
-            training_macs(shop, own) if (own := _models([plan])) else _supernet_training_macs(job),
+            training_macs(shop, own) if (own := _models([plan])) else supernet_training_macs(job),
         )
         for name, plan in plans.items()
     ]
 
 
-def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, Any]:
+def report(job: Job, methods: list[Method], polished: Polished | None) -> dict[str, Any]:
     chosen = {
         f"{method.name}/{member}": architecture
         for method in methods
@@ -326,7 +470,7 @@ def report(job: Job, methods: list[Method], search: FamilySearch) -> dict[str, A
         searches=tuple(histories),
         report_split=job.splits.report,
         classes=job.splits.classes,
-        facts=_facts(job),
+        facts=_facts(job, polished),
     )
     return write_report(contents, job.folder.report)
 
@@ -335,22 +479,45 @@ def _models(plans: Iterable[Mapping[str, Source]]) -> list[Model]:
     return [source for plan in plans for source in plan.values() if not isinstance(source, Inherited)]
 
 
-def _supernet_key(job: Job) -> tuple[Key, ...]:
-    return job.config.values.seed, "supernet"
+def _supernets_before(job: Job) -> int:
+    """Those that teach; with 0 epochs nobody is taught."""
+    return job.config.values.curriculum.supernets_before if job.config.values.training.epochs else 0
 
 
-def _supernet_objective(job: Job) -> SupernetObjective:
-    return SupernetObjective(job.space, job.config.values.sandwich, CrossEntropy(), _supernet_key(job))
+def _supernet_objective(
+    job: Job, before: Sequence[nn.Module] = (), curriculum: Curriculum | None = None
+) -> SupernetObjective:
+    values = job.config.values
+    key = (values.seed, "supernet")
+    return SupernetObjective(job.space, curriculum or values.curriculum, CrossEntropy(), key, before)
 
 
-def _supernet_training_macs(job: Job) -> int:
-    """Multiply-adds of the supernet's training: three forward passes' worth for every sub-network of every step."""
-    objective = _supernet_objective(job)
-    networks = (network for step in range(job.trainer.total_steps) for network in objective.architectures(step))
-    return 3 * job.trainer.recipe.batch_size * sum(job.space.cost(network).macs for network in networks)
+def _forked(job: Job, before: Sequence[nn.Module] = ()) -> ForkedTraining:
+    return ForkedTraining(
+        job.trainer,
+        lambda curriculum: _supernet_objective(job, before, curriculum),
+        job.config.values.curriculum,
+        job.folder.supernet,
+    )
 
 
-def _facts(job: Job) -> dict[str, str]:
+def _teacher_objective(job: Job, number: int) -> SupernetObjective:
+    values = job.config.values
+    key = (values.seed, "supernet", f"teacher-{number}")
+    return SupernetObjective(job.space, values.curriculum.without_ensembles(), CrossEntropy(), key)
+
+
+def supernet_training_macs(job: Job) -> int:
+    """Multiply-adds of the supernet's training, that of the supernets which teach it included."""
+    teachers = [_teacher_objective(job, number) for number in range(_supernets_before(job))]
+    if job.config.values.curriculum.interpolation is None:
+        own = job.trainer.macs(_supernet_objective(job).macs_of)
+    else:
+        own = _forked(job).macs()
+    return own + sum(job.trainer.macs(objective.macs_of) for objective in teachers)
+
+
+def _facts(job: Job, polished: Polished | None) -> dict[str, str]:
     values = job.config.values
     samples = ", ".join(f"{split.name} {len(split):,}" for split in job.splits.all)
     return {
@@ -360,6 +527,7 @@ def _facts(job: Job) -> dict[str, str]:
         "Space": " to ".join(format_macs(macs) for macs in job.space.macs_range) + " MACs",
         **_training_facts(job),
         "Search": f"{values.search.candidates} candidates a budget, {describe(job.config.table['search'], 'reward')}",
+        **({} if polished is None else {"Polishing": polished.summary}),
         "Seed": str(values.seed),
         **job.folder.conditions(),
     }

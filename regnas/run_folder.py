@@ -27,6 +27,7 @@ class RunFolder:
         self.path = path
         self.facts = facts
         self.supernet = path / "supernet"
+        self.polish = path / "polish"
         self.trainings = path / "trainings"
         self.study = path / "study.db"
         self.family = path / "family"

@@ -30,10 +30,15 @@ epochs = 3
 batch_size = 32
 learning_rate = 0.1
 
-[sandwich.congruence]
-reference = "mean"
-weight = 0.25
+[curriculum.lessons.distillation] # the largest sub-network of a step teaches the others
+teacher = {{ name = "largest" }}
+loss = {{ name = "knowledge_distillation" }}
+
+[curriculum.lessons.congruence]
+teacher = {{ name = "mean" }}
 loss = {{ name = "logit_difference_inhibition" }}
+weight = 0.25
+schedule = {{ name = "ramp", start = 0.25, full = 0.5 }}
 
 [search]
 candidates = 8

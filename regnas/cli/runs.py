@@ -8,13 +8,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from regnas.cli.app import Executor, Inexact, Out, Overwrite, Resume, Sets, Target, app
 from regnas.errors import ConfigurationError, Interrupted
+
+if TYPE_CHECKING:
+    from regnas.pipeline import PolishRequest
 
 
 @app.command()
@@ -59,6 +62,27 @@ def search(
     """Search the family in the supernet (which is trained first if it is not yet)."""
     last = "export" if add_budget else "search"  # a family that was exported is exported anew
     _run(target, out, sets, True, False, allow_inexact, last, executor, add_budget or ())
+
+
+@app.command()
+def polish(
+    target: Target,
+    out: Out = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a key of [polish]: epochs=4.", metavar="KEY=VALUE"),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="The point on the line, from 0 (accuracy) to 1 (agreement); else the search split chooses."),
+    ] = None,
+    allow_inexact: Inexact = False,
+) -> None:
+    """Train the shared weights further for the members alone, and keep them where the search split says better."""
+    from regnas.pipeline import PolishRequest
+
+    last = "report" if (Path(target) / "report").exists() else "export"  # a report that is there is written anew
+    _run(target, out, None, True, False, allow_inexact, last, polish=PolishRequest(sets or (), alpha))
 
 
 @app.command()
@@ -155,6 +179,7 @@ def _run(
     last: Any,
     executor: str | None = None,
     added_budgets: Sequence[str] = (),
+    polish: PolishRequest | None = None,
 ) -> None:
     from regnas.config import load_config, parse_config
     from regnas.evaluation import ExecutorChoice
@@ -165,7 +190,7 @@ def _run(
     reuse = _reuse(resume, overwrite)
     config, path = configuration(target, out, sets, load_config, parse_config)
     with running(config, path, reuse, inexact, "report") as folder:
-        comparison = run_pipeline(config, folder, last, choice, added_budgets)
+        comparison = run_pipeline(config, folder, last, choice, added_budgets, polish)
     if comparison is not None:
         print_wide(terminal_table(comparison))
         typer.echo(f"report: {folder.report / 'index.html'}")

@@ -57,6 +57,7 @@ class Origin:
     preprocessing: Preprocessing
     data: Mapping[str, Any]
     weights_licence: str
+    polish: Mapping[str, Any] | None = None
 
     def metadata(self, member: str) -> dict[str, str]:
         return metadata_of(member, self.preprocessing.to_json(), self.classes, self.input_shape)
@@ -127,6 +128,7 @@ def write_family(
         flip_table=flip_table(predictions),
         containment=tuple(_proof(folder, small, large) for small, large in pairwise(members)),
         weights_licence=origin.weights_licence,
+        polish=origin.polish,
     )
     loaded = Family(folder, manifest)
     found = [predict_again(name, network) for name, network in loaded.items()]

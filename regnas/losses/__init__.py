@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regnas.losses.backward_compatible import BackwardCompatible
 from regnas.losses.bayesian_update import BayesianUpdate, cost_ratio_decision
+from regnas.losses.centred_logit_distance import CentredLogitDistance
 from regnas.losses.cross_entropy import CrossEntropy
 from regnas.losses.dynamic_focal_distillation import DynamicFocalDistillation
 from regnas.losses.features import Embedding, FeatureLoss, matched
@@ -45,6 +46,7 @@ LOSSES: Registry[Loss] = Registry(
         "gated_distillation": GatedDistillation,
         "logit_difference_inhibition": LogitDifferenceInhibition,
         "bayesian_update": BayesianUpdate,
+        "centred_logit_distance": CentredLogitDistance,
     },
 )
 
@@ -61,6 +63,7 @@ __all__ = [
     "LOSSES",
     "BackwardCompatible",
     "BayesianUpdate",
+    "CentredLogitDistance",
     "CrossEntropy",
     "DynamicFocalDistillation",
     "Embedding",

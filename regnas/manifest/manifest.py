@@ -39,6 +39,7 @@ class Manifest:
     flip_table: FlipTable
     containment: tuple[Mapping[str, Any], ...]
     weights_licence: str = NOT_STATED
+    polish: Mapping[str, Any] | None = None  # what polishing gave and cost, where the members were polished
     exports: tuple[Export, ...] = ()
     exported_flips: Mapping[str, FlipTable] = field(default_factory=dict)  # between the members' files, by format
     cards: tuple[Card, ...] = ()
@@ -60,6 +61,8 @@ class Manifest:
             "exported_flips": {name: table.to_json() for name, table in self.exported_flips.items()},
             "cards": [card.to_json() for card in self.cards],
         }
+        if self.polish is not None:
+            content["polish"] = dict(self.polish)
         return content | {"digest": digest_of(content)}
 
     @classmethod
@@ -89,6 +92,7 @@ class Manifest:
             flip_table=_flips(table.table("flip_table"), path),
             containment=proofs,
             weights_licence=licences.text("weights"),
+            polish=table.table("polish") if "polish" in table.value else None,
             exports=tuple(Export.from_json(entry, path) for entry in table.items("exports")),
             exported_flips={str(name): _flips(flips, path) for name, flips in table.table("exported_flips").items()},
             cards=tuple(Card.from_json(entry, path) for entry in table.items("cards")),

@@ -15,9 +15,7 @@ from regnas.models.model import Model, share_of
 from regnas.models.ties import Tie
 from regnas.models.workshop import Workshop
 from regnas.networks import Network, leading_slice, with_dropout
-from regnas.training import FeatureTerm, LogitTerm, Recipe, SingleNetwork, calibrate
-
-PASSES_OF_A_STEP = 3  # forward, and backward to the activations and to the weights
+from regnas.training import PASSES_OF_A_STEP, FeatureTerm, LogitTerm, Recipe, SingleNetwork, calibrate
 
 
 @dataclass(frozen=True)

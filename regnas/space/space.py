@@ -10,6 +10,7 @@ no draw is ever rejected for containment.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -20,6 +21,10 @@ from regnas.space.budget import Cost
 
 State = Hashable
 Options = tuple[Block, ...]
+
+# Dimensions of an architecture that are no genes of a block.
+DEPTH = "depth"
+RESOLUTION = "resolution"
 
 
 class Rules(Protocol):
@@ -143,6 +148,32 @@ class SearchSpace:
                 for one, other in zip(mother.stages, father.stages, strict=True)
             ],
             resolutions=tuple(size for size in self.resolutions if size in (mother.resolution, father.resolution)),
+        )
+
+    @property
+    def dimensions(self) -> frozenset[str]:
+        """What of an architecture can be chosen: ``depth``, the genes of its blocks, ``resolution``."""
+        genes = {
+            gene for stage in self.stages for options in stage.options for block in options for gene, _ in block.genes
+        }
+        return frozenset(genes | {DEPTH} | ({RESOLUTION} if len(self.resolutions) > 1 else set()))
+
+    def elastic_in(self, dimensions: AbstractSet[str]) -> SearchSpace:
+        """The architectures that are as the largest one in everything but these dimensions."""
+        largest = self.largest
+        return self._narrowed(
+            lambda stage, position, block: (
+                position >= len(largest.stages[stage])
+                or all(
+                    gene in dimensions or (gene, value) in largest.stages[stage][position].genes
+                    for gene, value in block.genes
+                )
+            ),
+            depths=[
+                (0, stage.max_depth) if DEPTH in dimensions else (len(blocks), len(blocks))
+                for blocks, stage in zip(largest.stages, self.stages, strict=True)
+            ],
+            resolutions=self.resolutions if RESOLUTION in dimensions else (largest.resolution,),
         )
 
     @cached_property

@@ -1,14 +1,9 @@
 """Training of supernets and of single networks."""
 
 from regnas.training.calibration import calibrate, calibrating, calibration_batch
-from regnas.training.objective import (
-    Congruence,
-    Objective,
-    Sandwich,
-    Step,
-    SupernetObjective,
-    mean_logits,
-)
+from regnas.training.curriculum import Curriculum, TeachingTerm
+from regnas.training.ends import Ends, ForkedTraining
+from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
 from regnas.training.prediction import (
     first_images,
     gathered,
@@ -20,23 +15,39 @@ from regnas.training.prediction import (
     spread_images,
 )
 from regnas.training.recipe import Augmentation, Recipe
+from regnas.training.schedules import SCHEDULES, Schedule
+from regnas.training.shrinking import SHRINKINGS, Shrinking
 from regnas.training.single_network import FeatureTerm, LogitTerm, SingleNetwork
+from regnas.training.sub_networks import SUB_NETWORKS, Given, SubNetworks
+from regnas.training.teachers import TEACHERS, Teacher, mean_logits
 from regnas.training.ties import Mixing, QuadraticPenalty
 from regnas.training.trainer import Trainer
 
 __all__ = [
+    "PASSES_OF_A_STEP",
+    "SCHEDULES",
+    "SHRINKINGS",
+    "SUB_NETWORKS",
+    "TEACHERS",
     "Augmentation",
-    "Congruence",
+    "Curriculum",
+    "Ends",
     "FeatureTerm",
+    "ForkedTraining",
+    "Given",
     "LogitTerm",
     "Mixing",
     "Objective",
     "QuadraticPenalty",
     "Recipe",
-    "Sandwich",
+    "Schedule",
+    "Shrinking",
     "SingleNetwork",
     "Step",
+    "SubNetworks",
     "SupernetObjective",
+    "Teacher",
+    "TeachingTerm",
     "Trainer",
     "calibrate",
     "calibrating",

@@ -6,6 +6,7 @@ sha256 and is written last: what it does not name does not exist.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,15 @@ def last_checkpoint(folder: Path) -> Checkpoint | None:
     except ArtifactError as error:
         remedy = f"the one before it is {folder / older[0]['file']}" if older else "there is none before it"
         raise ArtifactError(f"{error}; {remedy}: delete the damaged file and resume") from None
+
+
+def copy_checkpoints(source: Path, target: Path) -> None:
+    """Let another training go on where this one is; what the target has already stays."""
+    if not (target / INDEX).exists():
+        target.mkdir(parents=True, exist_ok=True)
+        for entry in _entries(source):
+            shutil.copyfile(source / entry["file"], target / entry["file"])
+        write_json(target / INDEX, read_json(source / INDEX))
 
 
 def newest_path(folder: Path) -> Path | None:

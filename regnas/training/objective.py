@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from functools import cache, partial
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
-from regnas.losses import KnowledgeDistillation, Loss
+from regnas.losses import Loss
 from regnas.runtime.randomness import Key, chooser
 from regnas.space import Architecture, EvenSampler, SearchSpace
+from regnas.training.curriculum import Curriculum, TeachingTerm
+from regnas.training.sub_networks import LossOf
+from regnas.training.teachers import StepAnswers, mean_logits
+
+PASSES_OF_A_STEP = 3  # forward, and backward to the activations and to the weights
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class Step:
     indices: Tensor  # of the samples in the training split
     index: int
     progress: float
+    averaged: Mapping[str, Tensor] = field(default_factory=dict)  # of the weights over the steps
 
 
 class Objective(Protocol):
@@ -31,85 +39,82 @@ class Objective(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Congruence:
-    """The positive-congruent term between the sub-networks of a step.
-
-    ``reference`` says whom a sub-network shall not contradict: ``smaller``, the next smaller one of the step, or
-    ``mean``, the mean logits of all of them, an ensemble that costs nothing. The references are never pulled. The
-    weight rises linearly from 0 at ``start`` to its full value at ``full``, both as parts of the training.
-    """
-
-    loss: Loss
-    weight: float = 1.0
-    reference: Literal["smaller", "mean"] = "smaller"
-    start: float = 0.25
-    full: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.start <= self.full <= 1:
-            raise ValueError("start and full are parts of the training: 0 <= start <= full <= 1")
-
-    def weight_at(self, progress: float) -> float:
-        if progress < self.start:
-            return 0.0
-        return self.weight * min(1.0, (progress - self.start) / max(self.full - self.start, 1e-9))
-
-    def term(self, ordered_logits: Sequence[Tensor], targets: Tensor) -> Tensor:
-        """``ordered_logits`` from the smallest sub-network to the largest."""
-        detached = [logits.detach() for logits in ordered_logits]
-        if self.reference == "mean":
-            mean = mean_logits(detached)
-            pairs = [(logits, mean) for logits in ordered_logits]
-        else:
-            pairs = list(zip(ordered_logits[1:], detached, strict=False))
-        return torch.stack([self.loss(logits, targets, reference).mean() for logits, reference in pairs]).sum()
-
-
-@dataclass(frozen=True)
-class Sandwich:
-    """The sandwich rule (Yu and Huang, 2019) with in-place distillation.
-
-    Every step trains the largest, the smallest and ``random`` sub-networks in between; all but the largest are also
-    distilled to the largest one's logits of the same batch.
-    """
-
-    random: int = 2
-    distillation: float = 1.0
-    distillation_loss: Loss = field(default_factory=KnowledgeDistillation)
-    congruence: Congruence | None = None
-
-
 class SupernetObjective:
-    """The sandwich rule on a space; draws are keyed by the step, so that a resumed training repeats them."""
+    """A curriculum on a space; draws are keyed by the step, so that a resumed training repeats them.
 
-    def __init__(self, space: SearchSpace, rule: Sandwich, label_loss: Loss, key: tuple[Key, ...]) -> None:
-        self.rule = rule
+    1 / K * sum over the step's K sub-networks of (label loss + sum over lessons of weight * loss to the teacher).
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        curriculum: Curriculum,
+        label_loss: Loss,
+        key: tuple[Key, ...],
+        supernets_before: Sequence[nn.Module] = (),
+    ) -> None:
+        self.curriculum = curriculum
         self.label_loss = label_loss
         self.key = key
-        self._cost: Callable[[Architecture], int] = lambda architecture: space.cost(architecture).macs
-        self._largest, self._smallest = space.largest, space.smallest
-        self._draws = EvenSampler(space)
+        self.space = space
+        self._supernets_before = supernets_before
+        self._phase = cache(self._prepared)
 
-    def architectures(self, step_index: int) -> list[Architecture]:
+    def architectures(self, index: int, progress: float, loss_of: LossOf) -> list[Architecture]:
         """From the largest to the smallest."""
-        random = chooser(*self.key, "architectures", step_index)
-        between = [self._draws.sample(random) for _ in range(self.rule.random)]
-        return [self._largest, *sorted(between, key=self._cost, reverse=True), self._smallest]
+        random = chooser(*self.key, "architectures", index)
+        space, even = self._phase(self.curriculum.shrinking.phase(progress))
+        return self.curriculum.sub_networks.draw(space, even, random, loss_of)
+
+    def macs_of(self, index: int, progress: float) -> int:
+        """Multiply-adds of a step for each image; where losses choose the sub-networks, as if chance did."""
+        drawn = self.architectures(index, progress, loss_of=lambda _: 0.0)
+        macs = [self.space.cost(architecture).macs for architecture in drawn]
+        teaching = sum(lesson.teacher.passes for lesson in self._lessons_at(progress).values())
+        tried = self.curriculum.sub_networks.tried * sum(macs) // len(macs)
+        return (PASSES_OF_A_STEP + teaching) * sum(macs) + tried
 
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
+        architectures = self.architectures(step.index, step.progress, partial(self._label_loss_of, model, step))
         # In full precision: squared and exponentiated differences do not bear the half of it.
-        logits = [model(step.images, architecture).float() for architecture in self.architectures(step.index)]
+        logits = [model(step.images, architecture).float() for architecture in architectures]
         total = torch.stack([self.label_loss(own, step.targets, own).mean() for own in logits]).sum()
-        if self.rule.distillation:
-            teacher = logits[0].detach()
-            lessons = [self.rule.distillation_loss(own, step.targets, teacher).mean() for own in logits[1:]]
-            total = total + self.rule.distillation * torch.stack(lessons).sum()
-        congruence = self.rule.congruence
-        if congruence is not None and (weight := congruence.weight_at(step.progress)) > 0:
-            total = total + weight * congruence.term(logits[::-1], step.targets)
+        answers = StepAnswers(
+            [own.detach() for own in logits],
+            averaged=lambda: _logits(_with_weights(model, step.averaged), step, architectures),
+            ensemble=lambda: self._ensemble(step, architectures),
+        )
+        for lesson in self._lessons_at(step.progress).values():
+            taught = [
+                lesson.loss(own, step.targets, reference).mean()
+                for own, reference in zip(logits, lesson.teacher.references(answers), strict=True)
+                if reference is not None
+            ]
+            if taught:  # a single network has nobody to learn from
+                total = total + lesson.weight_at(step.progress) * torch.stack(taught).sum()
         return total / len(logits)
 
+    def _lessons_at(self, progress: float) -> dict[str, TeachingTerm]:
+        return {name: lesson for name, lesson in self.curriculum.lessons.items() if lesson.weight_at(progress) > 0}
 
-def mean_logits(logits: Sequence[Tensor]) -> Tensor:
-    return torch.stack(list(logits)).mean(dim=0)  # [M, N, C] -> [N, C]
+    def _prepared(self, phase: int) -> tuple[SearchSpace, EvenSampler]:
+        space = self.curriculum.shrinking.space(self.space, phase)
+        return space, EvenSampler(space)
+
+    @torch.no_grad()
+    def _label_loss_of(self, model: nn.Module, step: Step, architecture: Architecture) -> float:
+        logits = model(step.images, architecture).float()
+        return float(self.label_loss(logits, step.targets, logits).mean())
+
+    def _ensemble(self, step: Step, architectures: Sequence[Architecture]) -> list[Tensor]:
+        each = [_logits(supernet, step, architectures) for supernet in self._supernets_before]
+        return [mean_logits(own) for own in zip(*each, strict=True)]
+
+
+@torch.no_grad()
+def _logits(supernet: Callable[..., Tensor], step: Step, architectures: Sequence[Architecture]) -> list[Tensor]:
+    return [supernet(step.images, architecture).float() for architecture in architectures]
+
+
+def _with_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> Callable[..., Tensor]:
+    return lambda *arguments: functional_call(model, dict(weights), arguments)

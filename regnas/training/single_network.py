@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from regnas.losses import CrossEntropy, Embedding, FeatureLoss, Loss, on_known_classes
 from regnas.networks import captured_features, classifier_of
-from regnas.training.objective import Step, mean_logits
+from regnas.training.objective import Step
+from regnas.training.teachers import mean_logits
 from regnas.training.ties import Mixing, QuadraticPenalty
 
 

@@ -7,7 +7,7 @@ draw is keyed by (key, epoch or step), so that a training which was interrupted 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,10 +42,25 @@ class Trainer:
     def total_steps(self) -> int:
         return self.recipe.epochs * self.steps_per_epoch
 
+    def macs(self, of_step: Callable[[int, float], int], first: int = 0) -> int:
+        """Multiply-adds of all steps from ``first`` on, from those of a step by (index, progress) for each image."""
+        images = self.recipe.batch_size
+        return images * sum(of_step(index, index / self.total_steps) for index in range(first, self.total_steps))
+
     def train(
-        self, model: nn.Module, objective: Objective, key: tuple[Key, ...], folder: Path, description: str
+        self,
+        model: nn.Module,
+        objective: Objective,
+        key: tuple[Key, ...],
+        folder: Path,
+        description: str,
+        until: int | None = None,
     ) -> None:
-        """Train ``model`` in place; ``folder`` keeps the checkpoints, and a finished training is only loaded."""
+        """Train ``model`` in place; ``folder`` keeps the checkpoints, and a finished training is only loaded.
+
+        ``until`` ends after so many steps, with a checkpoint from which trainings of other objectives can go on.
+        """
+        last = self.total_steps if until is None else until
         model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         optimizer = torch.optim.SGD(
             model.parameters(),
@@ -55,12 +70,12 @@ class Trainer:
         )
         state = _State(model, optimizer, self.recipe.ema_decay)
         done = state.restore(folder)
-        with Bar(description, self.total_steps, done) as bar, torch.random.fork_rng(devices=[]):
-            for step in self._steps(key, done):
+        with Bar(description, last, done) as bar, torch.random.fork_rng(devices=[]):
+            for step in self._steps(key, range(done, last), state.averaged):
                 seed_layers(self.device, key_to_int(*key, "layers", step.index))
                 loss = self._step(model, optimizer, objective, step, folder)
                 state.average()
-                if (step.index + 1) % self.steps_per_epoch == 0 or asked_to_stop():
+                if (step.index + 1) % self.steps_per_epoch == 0 or step.index + 1 == last or asked_to_stop():
                     state.save(folder, step.index + 1)
                     stop_if_asked()
                 bar.advance(f"loss {loss:.3f}")
@@ -87,19 +102,18 @@ class Trainer:
         optimizer.zero_grad()
         return value
 
-    def _steps(self, key: tuple[Key, ...], done: int) -> Iterator[Step]:
-        for epoch in range(done // self.steps_per_epoch, self.recipe.epochs):
-            order = torch.from_numpy(generator(*key, "order", epoch).permutation(len(self.split)))
-            for within in range(self.steps_per_epoch):
-                index = epoch * self.steps_per_epoch + within
-                if index < done:
-                    continue
-                chosen = order[within * self.recipe.batch_size : (within + 1) * self.recipe.batch_size]
-                images = self.split.images[chosen].to(self.device)
-                images = self.recipe.augmentation(images, generator(*key, "augmentation", index))
-                images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
-                targets = self.split.targets[chosen].to(self.device)
-                yield Step(images, targets, chosen, index, index / self.total_steps)
+    def _steps(self, key: tuple[Key, ...], indices: range, averaged: dict[str, Tensor]) -> Iterator[Step]:
+        order = torch.empty(0)
+        for index in indices:
+            epoch, within = divmod(index, self.steps_per_epoch)
+            if within == 0 or index == indices.start:
+                order = torch.from_numpy(generator(*key, "order", epoch).permutation(len(self.split)))
+            chosen = order[within * self.recipe.batch_size : (within + 1) * self.recipe.batch_size]
+            images = self.split.images[chosen].to(self.device)
+            images = self.recipe.augmentation(images, generator(*key, "augmentation", index))
+            images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
+            targets = self.split.targets[chosen].to(self.device)
+            yield Step(images, targets, chosen, index, index / self.total_steps, averaged)
 
 
 def seed_layers(device: torch.device, seed: int) -> None:

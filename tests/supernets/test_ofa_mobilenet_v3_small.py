@@ -5,7 +5,8 @@ import torch
 
 from regnas.losses import CrossEntropy
 from regnas.space import Cost
-from regnas.training import Sandwich, Step, SupernetObjective, calibrate
+from regnas.training import Curriculum, Step, SupernetObjective, calibrate
+from regnas.training.sub_networks import Sandwich
 from supernets.ofa_mobilenet_v3_small import OFAMobileNetV3Small
 
 TINY = OFAMobileNetV3Small(widths=(8, 16), strides=(1, 2), depths=(1, 2), stem_width=8, stem_stride=1)
@@ -53,7 +54,7 @@ def test_training_by_the_sandwich_rule_teaches_all_of_it():
     space = TINY.space((1, 8, 8), 3)
     torch.manual_seed(0)
     supernet = TINY.supernet((1, 8, 8), 3).train()
-    objective = SupernetObjective(space, Sandwich(random=1), CrossEntropy(), (0,))
+    objective = SupernetObjective(space, Curriculum(Sandwich(random=1)), CrossEntropy(), (0,))
     optimizer = torch.optim.SGD(supernet.parameters(), lr=0.05, momentum=0.9)
     losses = []
     for index in range(25):

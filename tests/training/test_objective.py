@@ -1,91 +1,176 @@
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import nn
+from torch.func import functional_call
 
 from regnas.losses import CrossEntropy, FocalDistillationLM, KnowledgeDistillation
-from regnas.training import Congruence, Sandwich, Step, SupernetObjective
+from regnas.training import Curriculum, Step, SupernetObjective, TeachingTerm
+from regnas.training.schedules import Ramp
+from regnas.training.sub_networks import Attentive, Given, Sandwich
+from regnas.training.teachers import EnsembleOfSupernets, Largest, Mean, MovingAverage, Smaller
 from supernets.elastic_resnet import ElasticResNet
 
 SHAPE, CLASSES = (1, 8, 8), 3
 PLUGIN = ElasticResNet(widths=((4, 8), (8, 16)), depths=(1, 2), stem_width=4)
 SPACE = PLUGIN.space(SHAPE, CLASSES)
+FOCAL = FocalDistillationLM()
 
 
-def step(progress=0.9):
+def supernet(seed=0):
+    torch.manual_seed(seed)
+    return PLUGIN.supernet(SHAPE, CLASSES).eval()
+
+
+def step(progress=0.9, averaged=None):
     generator = torch.Generator().manual_seed(0)
     images = torch.randn(8, *SHAPE, generator=generator)
     targets = torch.randint(0, CLASSES, (8,), generator=generator)
-    return Step(images, targets, torch.arange(8), index=5, progress=progress)
+    return Step(images, targets, torch.arange(8), index=5, progress=progress, averaged=averaged or {})
 
 
-def test_the_sandwich_is_the_largest_the_smallest_and_random_ones_in_order():
-    objective = SupernetObjective(SPACE, Sandwich(random=3), CrossEntropy(), (0,))
-    drawn = objective.architectures(7)
-    assert drawn[0] == SPACE.largest
-    assert drawn[-1] == SPACE.smallest
-    costs = [SPACE.cost(architecture).macs for architecture in drawn]
-    assert costs == sorted(costs, reverse=True)
-    assert len(drawn) == 5
-    assert drawn == objective.architectures(7)
-    assert any(objective.architectures(index) != drawn for index in range(7))
+def objective(lessons, before=(), sub_networks=Sandwich(random=1)):
+    return SupernetObjective(SPACE, Curriculum(sub_networks, lessons), CrossEntropy(), (0,), before)
 
 
-def test_random_sub_networks_cover_the_whole_range_of_costs():
-    objective = SupernetObjective(SPACE, Sandwich(random=2), CrossEntropy(), (0,))
-    low, high = SPACE.macs_range
-    parts = [
-        (SPACE.cost(network).macs - low) / (high - low)
-        for index in range(200)
-        for network in objective.architectures(index)[1:-1]
+def drawn(whole, batch):
+    return whole.architectures(batch.index, batch.progress, loss_of=lambda _: 0.0)
+
+
+@torch.no_grad()
+def answers(network, whole, batch):
+    return [network(batch.images, architecture) for architecture in drawn(whole, batch)]
+
+
+def of_labels(logits, batch):
+    return sum(nn.functional.cross_entropy(own, batch.targets) for own in logits)
+
+
+def focal(pairs, batch):
+    return sum(FOCAL(own, batch.targets, other).mean() for own, other in pairs)
+
+
+def test_the_loss_of_a_step_is_that_of_the_formula():
+    network, batch = supernet(), step(progress=0.25)  # half of the ramp
+    whole = objective(
+        {
+            "distillation": TeachingTerm(Largest(), KnowledgeDistillation(2.0), 0.7),
+            "congruence": TeachingTerm(Mean(), FOCAL, 3.0, Ramp(0.0, 0.5)),
+        }
+    )
+    largest, middle, smallest = logits = answers(network, whole, batch)
+    taught = sum(KnowledgeDistillation(2.0)(own, batch.targets, largest).mean() for own in (middle, smallest))
+    mean = (largest + middle + smallest) / 3
+    expected = of_labels(logits, batch) + 0.7 * taught + 1.5 * focal([(own, mean) for own in logits], batch)
+    torch.testing.assert_close(whole(network, batch).detach(), expected / 3)
+
+
+def test_the_smaller_one_teaches_the_next_larger():
+    network, batch = supernet(), step()
+    whole = objective({"focal": TeachingTerm(Smaller(), FOCAL, 2.0)})
+    largest, middle, smallest = logits = answers(network, whole, batch)
+    expected = of_labels(logits, batch) + 2.0 * focal([(largest, middle), (middle, smallest)], batch)
+    torch.testing.assert_close(whole(network, batch).detach(), expected / 3)
+
+
+def test_the_moving_average_teaches_each_sub_network_at_its_own_architecture():
+    network = supernet()
+    averaged = {name: 1.5 * tensor for name, tensor in supernet(1).named_parameters()}
+    batch = step(averaged={name: tensor.detach() for name, tensor in averaged.items()})
+    whole = objective({"average": TeachingTerm(MovingAverage(), FOCAL)})
+    logits = answers(network, whole, batch)
+    other = copy.deepcopy(network)
+    teacher = [
+        functional_call(other, averaged, (batch.images, architecture)).detach() for architecture in drawn(whole, batch)
     ]
-    quarters = [sum(q <= 4 * part < q + 1 for part in parts) / len(parts) for q in range(4)]
-    assert all(0.15 < share < 0.35 for share in quarters)
+    assert not torch.allclose(teacher[0], logits[0])
+    expected = of_labels(logits, batch) + focal(zip(logits, teacher, strict=True), batch)
+    torch.testing.assert_close(whole(network, batch).detach(), expected / 3)
 
 
-@pytest.mark.parametrize("reference", ["smaller", "mean"])
-def test_the_loss_of_a_step_is_that_of_the_formula(reference):
-    torch.manual_seed(0)
-    supernet = PLUGIN.supernet(SHAPE, CLASSES).eval()
-    congruence = Congruence(FocalDistillationLM(), weight=3.0, reference=reference, start=0.0, full=0.5)
-    rule = Sandwich(random=1, distillation=0.7, distillation_loss=KnowledgeDistillation(2.0), congruence=congruence)
-    objective = SupernetObjective(SPACE, rule, CrossEntropy(), (0,))
-    batch = step(progress=0.25)  # half of the ramp
+def test_supernets_that_were_trained_before_teach_by_their_mean_logits():
+    network, before, batch = supernet(), [supernet(1), supernet(2)], step()
+    whole = objective({"elodi": TeachingTerm(EnsembleOfSupernets(2), FOCAL)}, before)
+    logits = answers(network, whole, batch)
+    first, second = (answers(other, whole, batch) for other in before)
+    teacher = [(one + other) / 2 for one, other in zip(first, second, strict=True)]
+    expected = of_labels(logits, batch) + focal(zip(logits, teacher, strict=True), batch)
+    torch.testing.assert_close(whole(network, batch).detach(), expected / 3)
+    assert all(parameter.grad is None for other in before for parameter in other.parameters())
+
+
+@pytest.mark.parametrize("teacher", [Largest(), Smaller(), Mean()])
+def test_those_who_teach_are_never_pulled(teacher):
+    """The gradient is that of references which are given as numbers."""
+    network, batch = supernet(), step()
+    whole = objective({"lesson": TeachingTerm(teacher, FOCAL, 5.0)})
+    whole(network, batch).backward()
+    largest, middle, smallest = (own.clone() for own in answers(network, whole, batch))
+    mean = (largest + middle + smallest) / 3
+    references = {Largest: (None, largest, largest), Smaller: (middle, smallest, None), Mean: (mean, mean, mean)}
+    alone = copy.deepcopy(network)
+    alone.zero_grad()
+    logits = [alone(batch.images, architecture) for architecture in drawn(whole, batch)]
+    pairs = [(own, other) for own, other in zip(logits, references[type(teacher)], strict=True) if other is not None]
+    ((of_labels(logits, batch) + 5.0 * focal(pairs, batch)) / 3).backward()
+    for (name, one), other in zip(network.named_parameters(), alone.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, msg=name)
+
+
+def test_a_lesson_is_not_given_before_its_schedule_begins():
+    network, early, late = supernet(), step(progress=0.4), step(progress=0.6)
+    late_lesson = {"congruence": TeachingTerm(Mean(), FOCAL, 3.0, Ramp(0.5, 0.5))}
     with torch.no_grad():
-        largest, middle, smallest = (supernet(batch.images, a) for a in objective.architectures(batch.index))
-        labels = sum(nn.functional.cross_entropy(z, batch.targets) for z in (largest, middle, smallest))
-        teach = KnowledgeDistillation(2.0)
-        lessons = sum(teach(z, batch.targets, largest).mean() for z in (middle, smallest))
-        focal = FocalDistillationLM()
-        if reference == "smaller":
-            pairs = [(middle, smallest), (largest, middle)]
-        else:
-            mean = (largest + middle + smallest) / 3
-            pairs = [(largest, mean), (middle, mean), (smallest, mean)]
-        term = sum(focal(z, batch.targets, other).mean() for z, other in pairs)
-        expected = (labels + 0.7 * lessons + 1.5 * term) / 3
-        torch.testing.assert_close(objective(supernet, batch), expected)
+        assert objective(late_lesson)(network, early) == objective({})(network, early)
+        assert objective(late_lesson)(network, late) > objective({})(network, late)
 
 
-def test_references_are_never_pulled():
-    logits = [torch.randn(4, 3, requires_grad=True) for _ in range(3)]
-    congruence = Congruence(FocalDistillationLM(), reference="smaller")
-    congruence.term(logits, torch.tensor([0, 1, 2, 0])).backward()
-    assert logits[0].grad is None  # the smallest is only ever a reference
-    # The largest is pulled to the middle one, which does not feel it.
-    alone = logits[1].detach().requires_grad_()
-    congruence.term([logits[0].detach(), alone], torch.tensor([0, 1, 2, 0])).backward()
-    torch.testing.assert_close(logits[1].grad, alone.grad)
+def test_the_attentive_choice_trains_the_one_of_the_highest_loss_on_the_batch():
+    network, batch = supernet(), step()
+    losses = {}
+
+    def loss_of(architecture):
+        logits = network(batch.images, architecture)
+        losses[architecture] = float(nn.functional.cross_entropy(logits, batch.targets).detach())
+        return losses[architecture]
+
+    whole = objective({}, sub_networks=Attentive(random=1, pool=4, attend="worst"))
+    _, chosen, _ = whole.architectures(batch.index, batch.progress, loss_of)
+    assert len(losses) > 1
+    assert losses[chosen] == max(losses.values())
+    expected = of_labels([network(batch.images, own) for own in (SPACE.largest, chosen, SPACE.smallest)], batch) / 3
+    torch.testing.assert_close(whole(network, batch), expected)
 
 
-def test_the_weight_of_congruence_rises_between_start_and_full():
-    congruence = Congruence(FocalDistillationLM(), weight=2.0, start=0.25, full=0.75)
-    assert [congruence.weight_at(p) for p in (0.0, 0.2, 0.25, 0.5, 0.75, 1.0)] == [0, 0, 0, 1.0, 2.0, 2.0]
-    sudden = Congruence(FocalDistillationLM(), weight=2.0, start=0.5, full=0.5)
-    assert [sudden.weight_at(p) for p in (0.49, 0.51)] == [0, 2.0]
+def test_the_multiply_adds_of_a_step():
+    """Three passes a network, one more for each that a teacher runs, and those that were only tried."""
+    members = (SPACE.largest, SPACE.smallest)
+    both = sum(SPACE.cost(architecture).macs for architecture in members)
+    plain = {"distillation": TeachingTerm(Largest(), KnowledgeDistillation())}
+    taught = {"late": TeachingTerm(EnsembleOfSupernets(4), FOCAL, schedule=Ramp(0.5, 0.5))}
+    assert objective(plain, sub_networks=Given(members)).macs_of(0, 0.0) == 3 * both
+    assert objective(taught, sub_networks=Given(members)).macs_of(0, 0.4) == 3 * both
+    assert objective(taught, sub_networks=Given(members)).macs_of(0, 0.6) == 7 * both
+    assert objective({}, sub_networks=Attentive(2, 3)).macs_of(0, 0.0) > objective(
+        {}, sub_networks=Sandwich(2)
+    ).macs_of(0, 0.0)
 
 
-def test_a_ramp_that_ends_before_it_starts_is_refused():
-    with pytest.raises(ValueError, match="0 <= start <= full <= 1"):
-        Congruence(FocalDistillationLM(), start=0.5, full=0.4)
+def test_a_curriculum_refuses_what_it_cannot_do():
+    lessons = {"average": TeachingTerm(MovingAverage(), FOCAL)}
+    with pytest.raises(ValueError, match=r"lessons\.average: the moving average teaches only with training\.ema_decay"):
+        Curriculum(lessons=lessons).check(SPACE, ema_decay=0.0)
+    Curriculum(lessons=lessons).check(SPACE, ema_decay=0.9)
+    with pytest.raises(ValueError, match="weight is -1"):
+        TeachingTerm(Mean(), FOCAL, -1.0)
+
+
+def test_supernets_that_teach_are_trained_without_those_that_teach_them():
+    plain = TeachingTerm(Largest(), KnowledgeDistillation())
+    whole = Curriculum(lessons={"distillation": plain, "elodi": TeachingTerm(EnsembleOfSupernets(3), FOCAL)})
+    assert whole.supernets_before == 3
+    assert whole.without_ensembles().lessons == {"distillation": plain}
+    assert whole.without_ensembles().supernets_before == 0

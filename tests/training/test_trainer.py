@@ -12,7 +12,7 @@ from regnas.data import Preprocessing, Split
 from regnas.errors import ArtifactError, Interrupted, TrainingDiverged
 from regnas.runtime import signals
 from regnas.training import Augmentation, Recipe, SingleNetwork, Step, Trainer
-from regnas.training.checkpoint import INDEX
+from regnas.training.checkpoint import INDEX, copy_checkpoints, last_checkpoint
 
 
 def split(samples=70):
@@ -130,7 +130,8 @@ def test_the_moving_average_is_that_of_the_formula(tmp_path):
 
 def test_every_epoch_sees_every_sample_at_most_once_and_all_but_the_rest():
     seen = {}
-    for step in trainer(augmentation=Augmentation())._steps((0,), 0):
+    whole = trainer(augmentation=Augmentation())
+    for step in whole._steps((0,), range(whole.total_steps), {}):
         assert isinstance(step, Step)
         seen.setdefault(step.index // 4, []).extend(image.sum().item() for image in step.images)
     assert [len(values) for values in seen.values()] == [64, 64, 64]
@@ -186,3 +187,25 @@ def test_only_the_two_newest_checkpoints_are_kept(tmp_path):
     trainer(epochs=5).train(network(), SingleNetwork(), (0,), tmp_path, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == [INDEX, "step-16.safetensors", "step-20.safetensors"]
     assert [entry["step"] for entry in json.loads((tmp_path / INDEX).read_text())["checkpoints"]] == [20, 16]
+
+
+def test_a_training_that_ended_early_is_continued_by_others_as_if_they_had_begun_it(tmp_path):
+    """Two objectives that differ only after a step share what comes before."""
+
+    class Late:
+        """Twice the loss from step 7 on."""
+
+        def __call__(self, model, step):
+            loss = SingleNetwork()(model, step)
+            return loss if step.index < 7 else 2 * loss
+
+    whole, branch = network(), network()
+    trainer().train(whole, Late(), (0,), tmp_path / "whole", "")
+    trainer().train(network(), SingleNetwork(), (0,), tmp_path / "shared", "", until=7)
+    copy_checkpoints(tmp_path / "shared", tmp_path / "branch")
+    trainer().train(branch, Late(), (0,), tmp_path / "branch", "")
+    for name, tensor in whole.state_dict().items():
+        assert torch.equal(tensor, branch.state_dict()[name]), name
+    assert last_checkpoint(tmp_path / "shared").step == 7
+    copy_checkpoints(tmp_path / "shared", tmp_path / "branch")  # does not throw back what went on
+    assert last_checkpoint(tmp_path / "branch").step == 12

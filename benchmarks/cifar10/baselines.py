@@ -1,0 +1,92 @@
+"""The rows that train every member on its own, at the architectures of the REG-NAS family of the first seed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from recording import Study, load_family
+
+from regnas.baselines.sources import SubNetwork, planned
+from regnas.methods import Method
+from regnas.methods.elodi import Elodi
+from regnas.methods.ensemble import Ensemble
+from regnas.methods.focal_distillation_kl import FocalDistillationKL
+from regnas.methods.focal_distillation_lm import FocalDistillationLM
+from regnas.methods.none import NoTreatment
+from regnas.models import Model, Trained, Workshop, make_all, training_macs
+
+MEMBERS = 4
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    title: str
+    method: Method
+    settings: dict[str, Any]
+
+
+INDEPENDENT = Row("independent", "Independent training", NoTreatment(), {})
+ENSEMBLE = Row("ensemble", f"Ensemble paragon (m = {MEMBERS})", Ensemble(MEMBERS), {})
+
+
+def focal_lm(weight: float) -> Row:
+    return Row(f"focal_distillation_lm@{weight:g}", f"FD-LM chain, weight {weight:g}",
+               FocalDistillationLM(weight=weight), {"weight": weight})
+
+
+def focal_kl(weight: float) -> Row:
+    return Row(f"focal_distillation_kl@{weight:g}", f"FD-KL chain, weight {weight:g}",
+               FocalDistillationKL(weight=weight), {"weight": weight})
+
+
+def elodi(alpha: float) -> Row:
+    return Row(f"elodi@{alpha:g}", f"ELODI (m = {MEMBERS}, alpha {alpha:g})", Elodi(MEMBERS, alpha), {"alpha": alpha})
+
+
+def baseline_rows(study: Study, seed: int, rows: list[Row], workers: int) -> None:
+    job = study.job(f"plain-{seed}", seed)
+    members = load_family(study.runs / "plain-0" / "regnas.json")
+    family = {name: SubNetwork(job.config.values.supernet, own) for name, own in members.items()}
+    shop = Workshop(
+        splits=job.splits,
+        training=job.config.values.training,
+        fine_tuning=job.config.values.training,
+        device=job.device,
+        calibration_images=job.config.values.search.calibration_images,
+        folder=study.runs / "trainings",
+        seed=seed,
+    )
+    for row in rows:
+        if study.has(row.name, seed):
+            continue
+        plan = planned(row.method, family)
+        began = time.monotonic()
+        make_all({seed: shop}, {seed: list(plan.values())}, workers)
+        study.record(
+            row.name,
+            seed,
+            "family",
+            row.title,
+            job,
+            {name: shop.module(model) for name, model in plan.items()},
+            members,
+            training_macs(shop, plan.values()),
+            time.monotonic() - began,
+            settings=row.settings,
+        )
+    sharing(study, seed, job, shop, planned(ENSEMBLE.method, family), members)
+
+
+def sharing(study: Study, seed: int, job: Any, shop: Workshop, ensemble: dict[str, Model], members: Any) -> None:
+    """The members of the ensembles are families of independent networks, too."""
+    for chance in range(MEMBERS):
+        row = f"sharing-independent-{chance}"
+        networks = {name: model.members[chance] for name, model in ensemble.items()}  # type: ignore[attr-defined]
+        if study.has(row, seed) or not all(shop.is_kept(model) for model in networks.values()):
+            continue
+        modules = {name: shop.module(model) for name, model in networks.items()}
+        macs = training_macs(shop, [model for model in networks.values() if isinstance(model, Trained)])
+        study.record(row, seed, "sharing", f"Independent family {chance}", job, modules, members, macs, 0.0)
