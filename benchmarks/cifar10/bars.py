@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.cifar10.matched import Curve, at_matched_top1
+from benchmarks.cifar10.cells import difference
+from benchmarks.cifar10.matched import ROUNDING, Curve, at_matched_top1
 from benchmarks.cifar10.measures import Estimate, Measures
 from benchmarks.cifar10.rows import Row
 
@@ -35,7 +36,8 @@ class Bar:
             return False
         if self.measured is None or self.limit is None:
             return None
-        return self.measured <= self.limit if self.below else self.measured >= self.limit
+        above = self.measured - self.limit
+        return above <= ROUNDING if self.below else above >= -ROUNDING
 
     @property
     def verdict(self) -> str:
@@ -147,7 +149,7 @@ def _points(estimate: Estimate | None) -> str:
     if estimate is None:
         return "of another architecture in every seed"
     seeds = len(estimate.by_seed)
-    return f"{100 * estimate.value:+.2f} ({seeds} {'seed' if seeds == 1 else 'seeds'})"
+    return f"{difference(estimate.to_json())} ({seeds} {'seed' if seeds == 1 else 'seeds'})"
 
 
 def _compute(best: Measures | None, elodi: Measures | None) -> Bar:

@@ -37,10 +37,10 @@ def difference(measure: Measure | None) -> str:
 
 
 def ratio(measure: Measure | None) -> str:
-    """``0.31 [0.28, 0.35]``"""
+    """``0.312 [0.284, 0.351]``"""
     if measure is None:
         return NOTHING
-    return f"{measure['mean']:.2f} {plain_bounds(measure['interval'])}"
+    return f"{measure['mean']:.3f} {plain_bounds(measure['interval'])}"
 
 
 def bounds(interval: Sequence[float | None]) -> str:
@@ -50,7 +50,7 @@ def bounds(interval: Sequence[float | None]) -> str:
 
 
 def plain_bounds(interval: Sequence[float | None]) -> str:
-    low, high = ("∞" if bound is None else f"{bound:.2f}" for bound in interval)
+    low, high = ("∞" if bound is None else f"{bound:.3f}" for bound in interval)
     return f"[{low}, {high}]"
 
 

@@ -43,10 +43,10 @@ def _tradeoff(found: Results) -> list[str]:
 def _order(name: str, order: Mapping[str, Any]) -> str:
     if order["spearman"] is None:
         return f"{name} is the same at all ratios."
-    correlation = f"{order['spearman']:+.2f}"
+    correlation = f"{order['spearman']:+.3f}"
     if order["interval"] is not None:
         correlation += f" {cells.plain_bounds(order['interval'])}"
-    text = f"{name}: rank correlation with the ratio {correlation} (paper {order['paper_spearman']:+.2f})"
+    text = f"{name}: rank correlation with the ratio {correlation} (paper {order['paper_spearman']:+.3f})"
     if order["holds"]:
         return f"{text}; no neighbours break the order."
     breaks = ", ".join(

@@ -53,8 +53,8 @@ def _bars(found: Results) -> list[str]:
     best = f"The best regnas row is {plain(found['best'])}: " if found["best"] else "The best regnas row would be "
     text = (
         f"{best}of congruent training, polishing and interpolation at all their settings the one with the highest "
-        "reward on the search split, among those that train for no more than ELODI. At matched Top-1 the lowest of "
-        "regnas' points and lines counts, which are several: that number is a little too good."
+        "reward on the search split, among those that train for no more than ELODI if any does. At matched Top-1 the "
+        "lowest of regnas' points and lines on the report split counts, which flatters regnas a little."
     )
     return ["## Bars", text, cells.table(["bar", "limit", "measured", "verdict", "of"], rows, words=("verdict", "of"))]
 
@@ -63,7 +63,7 @@ def _limit(bar: Row) -> str:
     if bar["limit"] is None:
         return cells.NOTHING
     sign = "≤" if bar["direction"] == "at most" else "≥"
-    return f"{sign} {100 * bar['limit']:+.2f} points" if bar["unit"] == "points" else f"{sign} {bar['limit']:.2f}"
+    return f"{sign} {100 * bar['limit']:+.2f} points" if bar["unit"] == "points" else f"{sign} {bar['limit']:.3f}"
 
 
 def _found(bar: Row) -> str:
@@ -71,7 +71,7 @@ def _found(bar: Row) -> str:
         return cells.NOTHING
     measure = {"mean": bar["measured"], "interval": bar["interval"], "spread": None}
     if bar["interval"] is None:
-        return f"{bar['measured']:.2f}"
+        return f"{bar['measured']:.3f}"
     return cells.difference(measure) if bar["unit"] == "points" else cells.ratio(measure)
 
 

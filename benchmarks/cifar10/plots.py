@@ -135,10 +135,11 @@ def _label_settings(figure: Figure, axes: Axes, points: Points) -> None:
     offsets = label_offsets(places, texts, frame.width * to_points, frame.height * to_points)
     for point, text, offset in zip(points, texts, offsets, strict=True):
         if text:
+            outward = 1.25 if point["chosen"] else 1.0  # its ring is wider than a point
             axes.annotate(
                 text,
                 _position(point),
-                xytext=offset,
+                xytext=(outward * offset[0], outward * offset[1]),
                 textcoords="offset points",
                 ha="center",
                 va="center",

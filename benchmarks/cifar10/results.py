@@ -13,7 +13,7 @@ from importlib.metadata import version
 from statistics import fmean
 from typing import Any
 
-from benchmarks.cifar10.bars import bars
+from benchmarks.cifar10.bars import bars, member_differences
 from benchmarks.cifar10.choices import REGNAS, best_regnas, by_method, chosen, search_reward
 from benchmarks.cifar10.matched import Curve, at_matched_top1, curves
 from benchmarks.cifar10.measures import RESAMPLES, Measures, measure
@@ -54,6 +54,7 @@ def results(recorded: Recorded, resamples: int = RESAMPLES) -> dict[str, Any]:
         "choices": [_choice(rows) for rows in family.values() if len(rows) > 1],
         "best": best.name if best else None,
         "bars": [bar.to_json() for bar in bars(measured[best.name] if best else None, picked, regnas)],
+        "top1_minus_independent": _top1_differences(measured[best.name], independent) if best and independent else [],
         "front": _front(measured, recorded, [one.row.name for one in picked.values()]),
         "matched": _matched(family, measured, regnas),
         "tradeoff": tradeoff([measured[row.name] for row in recorded.of_group("tradeoff")]),
@@ -118,6 +119,13 @@ def _row(one: Measures, independent: Measures | None) -> dict[str, Any]:
         "search_macs": round(row.search_macs),
         "seconds": [family.seconds for family in families],
     }
+
+
+def _top1_differences(best: Measures, independent: Measures) -> list[dict[str, Any]]:
+    return [
+        {"member": member, "difference": estimate.to_json() if estimate else None}
+        for member, estimate in member_differences(best, independent)
+    ]
 
 
 def _choice(rows: Sequence[Row]) -> dict[str, Any]:

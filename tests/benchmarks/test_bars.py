@@ -87,6 +87,13 @@ def test_an_interval_that_crosses_the_limit_is_said(tmp_path):
     assert bar["verdict"] == "met (interval crosses the limit)"
 
 
+def test_exactly_at_the_limit_is_met(tmp_path):
+    whole_study(tmp_path, polished=(795, 30), training_macs=500)  # 30 / 90, half a point behind, as much compute
+    found, _ = bars(tmp_path)
+    for end in ("independent training", "worst member", "row / ELODI"):
+        assert by_end(found, end)["met"] is True, end
+
+
 def test_rows_that_are_missing_are_not_measured(tmp_path):
     write(tmp_path, "polished", 798, 20)
     found, everything = bars(tmp_path)
@@ -108,9 +115,12 @@ def test_members_are_compared_with_the_same_architecture_and_seed_alone(tmp_path
         right = 810 if seed else 800
         write(tmp_path, "independent", right, 50, seed=seed, architectures=["a", theirs])
         write(tmp_path, "polished", 798, 10, seed=seed, architectures=["a", own])
-    bar = by_end(bars(tmp_path)[0], "worst member")
+    found, everything = bars(tmp_path)
+    bar = by_end(found, "worst member")
     assert bar["measured"] == pytest.approx(-0.002)  # seed 1, twelve samples behind, is another network
-    assert bar["note"] == "small +0.00 (2 seeds), medium -0.20 (1 seed)"
+    assert bar["note"].startswith("small +0.00 ± 0.00 [0.00, 0.00] (2 seeds), medium -0.20 [")
+    assert bar["note"].endswith("(1 seed)")
+    assert [one["difference"]["mean"] for one in everything["top1_minus_independent"]] == pytest.approx([0, -0.002])
 
 
 def test_a_member_without_its_like_leaves_the_bar_open(tmp_path):
