@@ -1,0 +1,70 @@
+"""How the numbers of the study are written in its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from regnas.rendering.formatting import percent, signed_percent
+from regnas.rendering.markdown_cells import markdown_table
+
+Measure = Mapping[str, Any]
+NOTHING = "–"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], words: Collection[str] = ()) -> str:
+    """Numbers to the right; the first column, and those whose headers are among ``words``, to the left."""
+    first, _, *others = markdown_table(header, rows).split("\n")
+    rule = ["---" if index == 0 or name in words else "---:" for index, name in enumerate(header)]
+    return "\n".join([first, f"| {' | '.join(rule)} |", *others])
+
+
+def rate(measure: Measure) -> str:
+    """``84.12 ± 0.20 [83.51, 84.75]`` in percent: mean, spread over seeds, interval over samples."""
+    return " ".join([percent(measure["mean"]), *_spread(measure), bounds(measure["interval"])])
+
+
+def short_rate(measure: Measure) -> str:
+    """Without the interval, where a table would become too wide."""
+    return " ".join([percent(measure["mean"]), *_spread(measure)])
+
+
+def difference(measure: Measure | None) -> str:
+    """``+0.52 ± 0.10 [0.31, 0.73]`` in points."""
+    if measure is None:
+        return NOTHING
+    return " ".join([signed_percent(measure["mean"]), *_spread(measure), bounds(measure["interval"])])
+
+
+def ratio(measure: Measure | None) -> str:
+    """``0.312 [0.284, 0.351]``"""
+    if measure is None:
+        return NOTHING
+    return f"{measure['mean']:.3f} {plain_bounds(measure['interval'])}"
+
+
+def bounds(interval: Sequence[float | None]) -> str:
+    """In percent; what lies beyond all numbers is infinite."""
+    low, high = ("∞" if bound is None else percent(bound) for bound in interval)
+    return f"[{low}, {high}]"
+
+
+def plain_bounds(interval: Sequence[float | None]) -> str:
+    low, high = ("∞" if bound is None else f"{bound:.3f}" for bound in interval)
+    return f"[{low}, {high}]"
+
+
+def times(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}×"
+
+
+def seeds(numbers: Sequence[int]) -> str:
+    return ", ".join(str(number) for number in numbers) or NOTHING
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"
+
+
+def _spread(measure: Measure) -> list[str]:
+    return [] if measure["spread"] is None else ["±", percent(measure["spread"])]
