@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from recording import Study, load_family
-
+from benchmarks.cifar10.recording import Study, load_family
 from regnas.baselines.sources import SubNetwork, planned
 from regnas.methods import Method
 from regnas.methods.elodi import Elodi
@@ -16,6 +16,8 @@ from regnas.methods.focal_distillation_kl import FocalDistillationKL
 from regnas.methods.focal_distillation_lm import FocalDistillationLM
 from regnas.methods.none import NoTreatment
 from regnas.models import Model, Trained, Workshop, make_all, training_macs
+from regnas.pipeline import Job
+from regnas.space import Architecture
 
 MEMBERS = 4
 
@@ -26,9 +28,11 @@ class Row:
     title: str
     method: Method
     settings: dict[str, Any]
+    epochs: int | None = None  # None: those of study.toml
 
 
 INDEPENDENT = Row("independent", "Independent training", NoTreatment(), {})
+LONG = Row("independent_long", "Independent training, 30 epochs", NoTreatment(), {"epochs": 30}, epochs=30)
 ENSEMBLE = Row("ensemble", f"Ensemble paragon (m = {MEMBERS})", Ensemble(MEMBERS), {})
 
 
@@ -46,25 +50,17 @@ def elodi(alpha: float) -> Row:
     return Row(f"elodi@{alpha:g}", f"ELODI (m = {MEMBERS}, alpha {alpha:g})", Elodi(MEMBERS, alpha), {"alpha": alpha})
 
 
-def baseline_rows(study: Study, seed: int, rows: list[Row], workers: int) -> None:
+def baseline_rows(study: Study, seed: int, rows: list[Row]) -> None:
     job = study.job(f"plain-{seed}", seed)
     members = load_family(study.runs / "plain-0" / "regnas.json")
     family = {name: SubNetwork(job.config.values.supernet, own) for name, own in members.items()}
-    shop = Workshop(
-        splits=job.splits,
-        training=job.config.values.training,
-        fine_tuning=job.config.values.training,
-        device=job.device,
-        calibration_images=job.config.values.search.calibration_images,
-        folder=study.runs / "trainings",
-        seed=seed,
-    )
     for row in rows:
         if study.has(row.name, seed):
             continue
+        shop = workshop(study, job, seed, row.epochs)
         plan = planned(row.method, family)
         began = time.monotonic()
-        make_all({seed: shop}, {seed: list(plan.values())}, workers)
+        make_all({seed: shop}, {seed: list(plan.values())}, workers=1)
         study.record(
             row.name,
             seed,
@@ -77,10 +73,31 @@ def baseline_rows(study: Study, seed: int, rows: list[Row], workers: int) -> Non
             time.monotonic() - began,
             settings=row.settings,
         )
-    sharing(study, seed, job, shop, planned(ENSEMBLE.method, family), members)
+    sharing(study, seed, job, workshop(study, job, seed), planned(ENSEMBLE.method, family), members)
 
 
-def sharing(study: Study, seed: int, job: Any, shop: Workshop, ensemble: dict[str, Model], members: Any) -> None:
+def workshop(study: Study, job: Job, seed: int, epochs: int | None = None) -> Workshop:
+    recipe = job.config.values.training
+    recipe = replace(recipe, epochs=epochs or recipe.epochs)
+    return Workshop(
+        splits=job.splits,
+        training=recipe,
+        fine_tuning=recipe,
+        device=job.device,
+        calibration_images=job.config.values.search.calibration_images,
+        folder=study.runs / "trainings",
+        seed=seed,
+    )
+
+
+def sharing(
+    study: Study,
+    seed: int,
+    job: Job,
+    shop: Workshop,
+    ensemble: Mapping[str, Model],
+    members: Mapping[str, Architecture],
+) -> None:
     """The members of the ensembles are families of independent networks, too."""
     for chance in range(MEMBERS):
         row = f"sharing-independent-{chance}"

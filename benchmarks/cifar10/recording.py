@@ -47,6 +47,7 @@ class Study:
         return prepare(config, run, None, ())
 
     def config(self, seed: int, *assignments: str) -> LoadedConfig[Any]:
+        """The settings of study.toml, changed by ``assignments``."""
         data = f'data={{ name = "image_folder", path = "{self.images.resolve()}", size = 32 }}'
         return load_config(str(HERE / "study.toml"), [data, f"seed={seed}", *assignments])
 

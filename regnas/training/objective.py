@@ -61,10 +61,10 @@ class SupernetObjective:
         self._phase = cache(self._prepared)
 
     def architectures(self, index: int, progress: float, loss_of: LossOf) -> list[Architecture]:
-        """From the largest to the smallest."""
+        """From the largest to the smallest, none of them twice."""
         random = chooser(*self.key, "architectures", index)
         space, even = self._phase(self.curriculum.shrinking.phase(progress))
-        return self.curriculum.sub_networks.draw(space, even, random, loss_of)
+        return list(dict.fromkeys(self.curriculum.sub_networks.draw(space, even, random, loss_of)))
 
     def macs_of(self, index: int, progress: float) -> int:
         """Multiply-adds of a step for each image; where losses choose the sub-networks, as if chance did."""

@@ -38,7 +38,8 @@ class Progressive:
     """Once-for-all (Cai et al., ICLR 2020): the largest network first, then one elastic dimension after the other.
 
     ``order`` names the dimensions of the space, such as depth, kernel, expansion. The training up to ``until`` has as
-    many equal parts: each begins with one more of them elastic, and from ``until`` on all of them are.
+    many equal parts: the first trains the largest network alone, each next one has one more dimension elastic, and from
+    ``until`` on all of them are.
     """
 
     order: tuple[str, ...]
@@ -57,7 +58,7 @@ class Progressive:
 
     def phase(self, progress: float) -> int:
         """How many dimensions are elastic."""
-        return min(len(self.order), int(progress / self.until * (len(self.order) + 1e-9)))
+        return min(len(self.order), int(progress / self.until * len(self.order)))
 
     def space(self, whole: SearchSpace, phase: int) -> SearchSpace:
         return whole.elastic_in(frozenset(self.order[:phase]))

@@ -10,6 +10,7 @@ from torch.func import functional_call
 from regnas.losses import CrossEntropy, FocalDistillationLM, KnowledgeDistillation
 from regnas.training import Curriculum, Step, SupernetObjective, TeachingTerm
 from regnas.training.schedules import Ramp
+from regnas.training.shrinking import Progressive
 from regnas.training.sub_networks import Attentive, Given, Sandwich
 from regnas.training.teachers import EnsembleOfSupernets, Largest, Mean, MovingAverage, Smaller
 from supernets.elastic_resnet import ElasticResNet
@@ -32,7 +33,10 @@ def step(progress=0.9, averaged=None):
     return Step(images, targets, torch.arange(8), index=5, progress=progress, averaged=averaged or {})
 
 
-def objective(lessons, before=(), sub_networks=Sandwich(random=1)):
+ONE_BETWEEN = Sandwich(random=1)
+
+
+def objective(lessons, before=(), sub_networks=ONE_BETWEEN):
     return SupernetObjective(SPACE, Curriculum(sub_networks, lessons), CrossEntropy(), (0,), before)
 
 
@@ -174,3 +178,12 @@ def test_supernets_that_teach_are_trained_without_those_that_teach_them():
     assert whole.supernets_before == 3
     assert whole.without_ensembles().lessons == {"distillation": plain}
     assert whole.without_ensembles().supernets_before == 0
+
+
+def test_while_only_the_largest_may_be_drawn_it_is_trained_once():
+    shrinking = Progressive(("depth", "expansion", "width"), until=0.6)
+    whole = SupernetObjective(SPACE, Curriculum(Sandwich(2), {}, shrinking), CrossEntropy(), (0,))
+    assert whole.architectures(0, 0.0, lambda _: 0.0) == [SPACE.largest]
+    assert len(whole.architectures(0, 0.9, lambda _: 0.0)) == 4
+    network, batch = supernet(), step(progress=0.0)
+    torch.testing.assert_close(whole(network, batch), of_labels([network(batch.images, SPACE.largest)], batch))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -46,7 +47,7 @@ def test_every_network_of_a_nested_chain_contains_the_next(seed, random, ends):
         random += 1
     chain = draw(Nested(random, ends), seed)
     assert len(chain) == random + 2 * ends
-    for larger, smaller in zip(chain, chain[1:], strict=False):
+    for larger, smaller in pairwise(chain):
         assert contains(larger, smaller)
     if ends:
         assert (chain[0], chain[-1]) == (SPACE.largest, SPACE.smallest)
@@ -70,10 +71,9 @@ def test_a_chain_has_two_networks():
 def test_progressive_shrinking_frees_one_dimension_after_the_other():
     shrinking = Progressive(("depth", "expansion", "width"), until=0.6)
     shrinking.check(SPACE)
-    # The first third of 0.6 has one elastic dimension, the second two; from 0.4 on all three are.
-    assert [shrinking.phase(progress) for progress in (0.0, 0.19, 0.21, 0.39, 0.41, 0.59, 0.61, 0.99)] == [
-        1, 1, 2, 2, 3, 3, 3, 3,
-    ]  # fmt: skip
+    progresses = (0.0, 0.19, 0.21, 0.39, 0.41, 0.59, 0.61, 0.99)
+    assert [shrinking.phase(progress) for progress in progresses] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert shrinking.space(SPACE, 0).smallest == SPACE.largest  # nothing else is left
     largest = SPACE.largest
     for phase, fixed in ((1, ("expansion", "width")), (2, ("width",)), (3, ())):
         space = shrinking.space(SPACE, phase)
