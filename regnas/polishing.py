@@ -30,7 +30,7 @@ from regnas.training.teachers import Largest, Mean
 def _lessons() -> dict[str, TeachingTerm]:
     return {
         "distillation": TeachingTerm(Largest(), KnowledgeDistillation()),
-        "congruence": TeachingTerm(Mean(), LogitDifferenceInhibition(), 0.5, Ramp(0.67, 0.72)),
+        "congruence": TeachingTerm(Mean(), LogitDifferenceInhibition(), 0.1, Ramp(0.67, 0.72)),
     }
 
 

@@ -19,13 +19,15 @@ def list_parts() -> None:
     from regnas.networks import NETWORKS
     from regnas.search import ALGORITHMS, REWARDS
     from regnas.supernet import supernet_plugins
+    from regnas.training import SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
 
     table = Table(box=None, pad_edge=False)
     for column in ("kind", "name", "what it is"):
         table.add_column(column)
     searching = (supernet_plugins(), REWARDS, ALGORITHMS, BASELINES)
+    training = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS)
     updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
-    for registry in (*searching, *updating, DATASETS):
+    for registry in (*searching, *training, *updating, DATASETS):
         for name, part in registry.items():
             table.add_row(registry.kind, name, (part.__doc__ or "").splitlines()[0])
         table.add_section()
