@@ -180,7 +180,7 @@ def _rows(found: Results) -> list[str]:
             row["group"],
             cells.seeds(row["seeds"]),
             ", ".join(f"{seconds:,.0f}" for seconds in row["seconds"]),
-            row["about"],
+            row["title"],
         ]
         for row in found["rows"]
     ]

@@ -92,7 +92,6 @@ def _row(one: Measures, independent: Measures | None) -> dict[str, Any]:
         "setting": row.setting,
         "title": row.title,
         "group": row.group,
-        "about": row.about,
         "settings": dict(row.settings),
         "seeds": list(row.seeds),
         "members": list(row.members),

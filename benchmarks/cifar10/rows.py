@@ -17,7 +17,7 @@ from regnas.flips import Predictions, align, load_predictions
 from regnas.flips.intervals import shared_groups
 from regnas.runtime.files import read_json, require_keys
 
-SHARED_KEYS = ("row", "title", "group", "about", "members", "settings")  # the same in all seeds of a row
+SHARED_KEYS = ("row", "title", "group", "members", "settings")  # the same in all seeds of a row
 FAMILY_KEYS = ("seed", "macs", "architectures", "training_macs", "search_macs", "seconds")
 
 
@@ -46,7 +46,6 @@ class Row:
     name: str
     title: str
     group: str
-    about: str
     members: tuple[str, ...]
     settings: Mapping[str, Any]
     families: tuple[Family, ...]
@@ -146,7 +145,6 @@ def _row(found: Sequence[tuple[Path, Mapping[str, Any]]], reader: _Reader) -> Ro
         name=first["row"],
         title=first["title"],
         group=first["group"],
-        about=first["about"],
         members=tuple(first["members"]),
         settings=first["settings"],
         families=tuple(_family(folder, table, reader) for folder, table in found),

@@ -34,7 +34,6 @@ def write_family(
         "search_macs": 0,
         "seconds": 60.0,
         "settings": {},
-        "about": f"About {row}.",
         **facts,
     }
     for split, of_members in right.items():
