@@ -77,8 +77,7 @@ def _shared_batch_norm(
 ) -> Tensor:
     if not training:
         return F.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    statistics = _statistics(input.detach(), processes)
-    mean, variance = statistics
+    mean, variance = _statistics(input.detach(), processes)
     if running_mean is not None and running_var is not None:
         values = processes.count * input.numel() // input.shape[1]
         running_mean.lerp_(mean.to(running_mean.dtype), momentum)
@@ -93,8 +92,9 @@ def _statistics(images: Tensor, processes: Processes) -> tuple[Tensor, Tensor]:
     From the mean m_r and the variance v_r of every process: m = mean_r m_r, v = mean_r (v_r + (m_r - m)^2), which,
     unlike a difference of sums of squares, loses no digits where the mean is large.
     """
-    # Ten times as quick as var_mean on images in channels_last.
-    own = torch.batch_norm_update_stats(images, None, None, 0.0)
+    unused = images.new_zeros((2, images.shape[1]), dtype=torch.promote_types(images.dtype, torch.float32))
+    # Ten times as quick as var_mean on images in channels_last; its results are as precise as what it could update.
+    own = torch.batch_norm_update_stats(images, *unused, 0.0)
     means, variances = processes.gathered(torch.stack(own)).unbind(1)  # [processes, C]
     mean = means.mean(0)
     return mean, (variances + (means - mean).square()).mean(0)

@@ -66,8 +66,7 @@ class Trainer:
             weight_decay=self.recipe.weight_decay,
         )
         state = _State(model, optimizer, self.recipe.ema_decay)
-        with self.processes.together():
-            done = state.restore(folder)
+        done = self.processes.in_turn(lambda: state.restore(folder))
         self._check_start(done, folder)
         with (
             self.processes.speaking_once(),
