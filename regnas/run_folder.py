@@ -22,7 +22,7 @@ Reuse = Literal["refuse", "resume", "overwrite"]
 
 
 class RunFolder:
-    """Paths and ``run.json``; made by ``create`` or ``open``. A reader, beside the process that leads, writes nothing."""
+    """Paths and ``run.json``; made by ``create`` or ``open``; to a process that only follows it is for reading."""
 
     def __init__(self, path: Path, facts: dict[str, Any], reads_only: bool = False) -> None:
         self.path = path

@@ -191,12 +191,13 @@ def joined(processes: Processes) -> Iterator[None]:
         yield
         return
     from torch import distributed
+    from torch.distributed.rendezvous import rendezvous
 
     # Numbers for agreeing lie on the CPU, wherever the network does.
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and distributed.is_nccl_available() else "gloo"
     address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     try:
-        store, rank, count = next(distributed.rendezvous("env://", timeout=MEETING))  # type: ignore[no-untyped-call]
+        store, rank, count = next(rendezvous("env://", timeout=MEETING))
         distributed.init_process_group(backend, store=store, rank=rank, world_size=count, timeout=PATIENCE)
     except (RuntimeError, ValueError) as error:
         summary = str(error).splitlines()[0] if str(error) else type(error).__name__

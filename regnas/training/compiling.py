@@ -28,7 +28,7 @@ def compiled(model: nn.Module, objective: Objective) -> Iterator[None]:
     try:
         yield
     except TorchDynamoException as error:
-        summary = str(error).splitlines()[0]
+        summary = str(getattr(error, "inner_exception", error)).partition("\n")[0]
         raise EnvironmentProblem(
             f"the network cannot be compiled ({summary}): torch.compile needs a C++ compiler on the CPU and triton on "
             "CUDA; install it, or set training.compile to false"

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import FunctionCtx
 from torch.overrides import TorchFunctionMode
 
 from regnas.runtime import signals
@@ -94,7 +93,7 @@ def _statistics(images: Tensor, processes: Processes) -> tuple[Tensor, Tensor]:
     """
     unused = images.new_zeros((2, images.shape[1]), dtype=torch.promote_types(images.dtype, torch.float32))
     # Ten times as quick as var_mean on images in channels_last; its results are as precise as what it could update.
-    own = torch.batch_norm_update_stats(images, *unused, 0.0)
+    own = torch.batch_norm_update_stats(images, unused[0], unused[1], 0.0)
     means, variances = processes.gathered(torch.stack(own)).unbind(1)  # [processes, C]
     mean = means.mean(0)
     return mean, (variances + (means - mean).square()).mean(0)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load, load_file
 
+from regnas.cli import exit_code
+from tests.conftest import wait_for
+from tests.tiny import write_tiny
 from tests.training.together import BATCH, STEPS, Scenarios
 
 PROCESSES = 2
+PATIENCE = 600  # of seconds, on machines that have other work
 
 
 def free_port():
@@ -24,31 +30,35 @@ def free_port():
         return listening.getsockname()[1]
 
 
-def start(*command, count=PROCESSES):
+def start(*command):
     """As torchrun would, without the seconds it takes to start."""
-    port = free_port()
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count), "OMP_NUM_THREADS": "1"}
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
+    place |= dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(PROCESSES))
     return [
         subprocess.Popen(
             [sys.executable, *map(str, command)],
-            env=os.environ | place | {"RANK": str(rank), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(count)},
+            env=os.environ | place | dict.fromkeys(("RANK", "LOCAL_RANK"), str(rank)),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for rank in range(count)
+        for rank in range(PROCESSES)
     ]
 
 
-def finish(processes, seconds=120):
-    ends = [process.communicate(timeout=seconds) for process in processes]
+def finish(processes):
+    try:
+        ends = [process.communicate(timeout=PATIENCE) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
     return [(process.returncode, *end) for process, end in zip(processes, ends, strict=True)]
 
 
 class Results:
-    def __init__(self, folder, count):
+    def __init__(self, folder, count, said=()):
         self.folder = folder
-        self.count = count
+        self.said = said
         self.told = [json.loads((folder / f"told-{rank}.json").read_text()) for rank in range(count)]
 
     def tensors(self, name, rank=0):
@@ -56,11 +66,20 @@ class Results:
 
 
 @pytest.fixture(scope="module")
-def several(tmp_path_factory):
+def config(tmp_path_factory):
+    path = write_tiny(tmp_path_factory.mktemp("config"))
+    text = path.read_text()
+    path.write_text(text[: text.index("[baselines")] + text[text.index("[machine]") :])
+    return path
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory, config):
+    """All scenarios and, by the command, a training in ``unbroken``."""
     folder = tmp_path_factory.mktemp("several")
-    ends = finish(start("-m", "tests.training.together", folder))
+    ends = finish(start("-m", "tests.training.together", folder, config, free_port()))
     assert [code for code, _, _ in ends] == [0] * PROCESSES, ends
-    return Results(folder, PROCESSES)
+    return Results(folder, PROCESSES, [stdout for _, stdout, _ in ends])
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +143,7 @@ def test_in_bfloat16_the_losses_are_those_of_one_process_but_for_its_rounding(se
 def test_together_they_take_the_batch_of_one_process_and_none_takes_a_sample_of_another(several, one):
     whole, parts = one.told[0]["accumulated"]["samples"], [told["accumulated"]["samples"] for told in several.told]
     for batch, *shares in zip(whole, *parts, strict=True):
-        assert sorted(sum(shares, [])) == sorted(batch)
+        assert sorted(itertools.chain(*shares)) == sorted(batch)
         assert all(len(share) == BATCH / 2 / PROCESSES for share in shares)
 
 
@@ -176,3 +195,60 @@ def test_where_one_fails_all_end_with_its_code_and_one_says_why(several):
 
 def test_the_first_process_of_a_machine_goes_first(several):
     assert [told["in_turn"]["there"] for told in several.told] == [True] * PROCESSES
+
+
+def supernet(run):
+    """The weights and momenta of the newest checkpoint."""
+    newest = json.loads((run / "supernet" / "checkpoints.json").read_text())["checkpoints"][0]["file"]
+    return newest, (run / "supernet" / newest).read_bytes()
+
+
+def killed(config, run):
+    """Two processes that are killed in their training, after a checkpoint."""
+    processes = start("-m", "regnas", "train", config, "--out", run)
+    try:
+        wait_for(lambda: (run / "supernet" / "step-2.safetensors").exists(), processes[0], PATIENCE)
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+        finish(processes)
+
+
+def test_torchrun_killed_and_resumed_ends_with_the_same_bytes_and_its_leader_goes_on_alone(several, config, tmp_path):
+    run = tmp_path / "run"
+    killed(config, run)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(PROCESSES), "-m", "regnas"]
+    command = [*launcher, "run", str(config), "--out", str(run), "--resume"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("report: ") == 1
+    assert "2 processes for the supernet" in (run / "report" / "index.html").read_text()
+    assert supernet(run) == supernet(several.folder / "unbroken")
+
+
+def test_the_leader_alone_speaks_and_writes(several):
+    assert several.said == [f"train: done, in {several.folder / 'unbroken'}\n", ""]
+    facts = json.loads((several.folder / "unbroken" / "run.json").read_text())
+    assert (facts["processes"], facts["supernet_trained"]) == (PROCESSES, True)
+
+
+def test_a_training_is_continued_by_as_many_processes_unless_it_need_not_be_exact(several, config, tmp_path, capsys):
+    """By one process with --allow-inexact its steps stay as large, and the weights the same but for rounding."""
+    unbroken, run = several.folder / "unbroken", tmp_path / "run"
+    shutil.copytree(unbroken, run)
+    (run / "supernet" / "step-6.safetensors").unlink()  # back to the middle of the training
+    facts = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(facts | {"supernet_trained": False}))
+    assert exit_code(["train", str(config), "--out", str(run), "--resume"]) == 2
+    assert "(processes: 2 -> 1)" in capsys.readouterr().err
+    assert exit_code(["train", str(config), "--out", str(run), "--resume", "--allow-inexact"]) == 0
+    (name, content), (other_name, other) = supernet(unbroken), supernet(run)
+    assert name == other_name == "step-6.safetensors"
+    close(load(other), load(content), rtol=1e-4, atol=1e-5)
+
+
+def test_what_follows_the_training_is_the_work_of_one_process(several, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(several.folder / "unbroken", run)
+    assert exit_code(["search", str(run)]) == 0
+    assert supernet(run) == supernet(several.folder / "unbroken")

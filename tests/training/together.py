@@ -6,6 +6,7 @@ Run alone, by the test itself, the same scenarios give what several processes ar
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from regnas.cli import exit_code
 from regnas.data import Preprocessing, Split
 from regnas.errors import ArtifactError, DataError, RegnasError
 from regnas.losses import CrossEntropy, LogitDifferenceInhibition
@@ -196,6 +198,9 @@ class Scenarios:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    place, config, another_port = sys.argv[1:]
+    assert exit_code(["train", config, "--out", f"{place}/unbroken"]) == 0
+    os.environ["MASTER_PORT"] = another_port
     processes = started()
     with joined(processes):
-        Scenarios(Path(sys.argv[1]), processes).all()
+        Scenarios(Path(place), processes).all()
