@@ -3,10 +3,10 @@
 The networks are those of the cifar10 preset: one inside each of its budgets, and its supernet; images are random. A
 step is all that the trainer does for it: drawing, augmenting and preprocessing the batch, passes, clipping, optimizer.
 
-    python benchmarks/training_speed.py
+    python benchmarks/training_speed.py processes supernet networks
 
-One thread a process. `processes` starts two, of which the first trains alone and with the other in turns; a step takes
-the same images. The results are in benchmarks/training_speed.json.
+Every part is kept in benchmarks/training_speed.json as it is done. One thread a process. `processes` starts two, of
+which the first trains alone and with the other in turns; a step takes the same images.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from regnas.config import Config, load_config
 from regnas.data import Preprocessing, Split
 from regnas.losses import CrossEntropy
-from regnas.runtime.files import write_json
+from regnas.runtime.files import read_json, write_json
 from regnas.runtime.machine import describe_machine
 from regnas.runtime.processes import ALONE, Processes, joined, started
 from regnas.space import BudgetSampler, format_macs
@@ -40,6 +40,7 @@ from regnas.training import Objective, Recipe, SingleNetwork, Step, SupernetObje
 SHAPE, CLASSES = (3, 32, 32), 10
 WARM_UP = 4  # steps of each turn, compilation among them
 PROCESSES = 2
+PARTS = ("processes", "supernet", "networks")
 CPU = torch.device("cpu")
 RESULTS = Path(__file__).with_suffix(".json")
 
@@ -154,6 +155,7 @@ class Bench:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="+", choices=PARTS)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--turns", type=int, default=6)
@@ -168,18 +170,17 @@ def main() -> None:
         if processes.leads:
             print(json.dumps(results))
         return
+    report = read_json(wishes.out) if wishes.out.exists() else {}
+    report |= {"batch": wishes.batch, "machine": describe_machine(CPU)}
+    for part in wishes.parts:
+        report[part] = {"processes": in_two_processes, "supernet": bench.supernet, "networks": bench.networks}[part]()
+        write_json(wishes.out, report)
+        print(json.dumps({part: report[part]}, indent=2))
+
+
+def in_two_processes() -> Any:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(PROCESSES)]
-    pair = subprocess.run([*launcher, *sys.argv], stdout=subprocess.PIPE, text=True, check=True)
-    report = {
-        "command": f"python {' '.join(sys.argv)}",
-        "batch": wishes.batch,
-        "machine": describe_machine(CPU),
-        "supernet, processes": json.loads(pair.stdout),
-        "supernet": bench.supernet(),
-        "networks": bench.networks(),
-    }
-    write_json(wishes.out, report)
-    print(json.dumps(report, indent=2))
+    return json.loads(subprocess.run([*launcher, *sys.argv], stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 if __name__ == "__main__":

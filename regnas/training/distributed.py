@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from regnas.runtime import signals
@@ -21,14 +21,13 @@ from regnas.runtime.processes import Processes
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-def average_gradients(
-    parameters: Iterable[torch.nn.Parameter], loss: float, processes: Processes
-) -> tuple[float, int]:
+def average_gradients(parameters: Iterable[nn.Parameter], loss: float, processes: Processes) -> tuple[float, int]:
     """Average the gradients over the processes, in place; the mean loss, and the signal that any was sent, or 0.
 
-    One sum of everything in a row after the backward pass. DistributedDataParallel would begin while the pass still
-    runs, but a step of a supernet is several forward passes through networks that are laid out anew, whose norms meet
-    on the way: all of it would have to be the forward of one module.
+    One sum of everything in a row after the backward pass. DistributedDataParallel begins while the pass still runs,
+    and takes the whole objective as the forward of one module. On two CPU processes its steps of the cifar10 preset
+    give the same bits in 0.96 of the time, which is within the noise: not worth a second way to the gradients, which
+    accumulation and the agreement on loss and signals would have to go round.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     arrived = [float(signals.received() == number) for number in SIGNALS]

@@ -68,11 +68,13 @@ class Trainer:
         state = _State(model, optimizer, self.recipe.ema_decay)
         done = self.processes.in_turn(lambda: state.restore(folder))
         self._check_start(done, folder)
+        # A compiled graph would not see the shared statistics of several processes.
+        compiling = self.recipe.compile and self.processes.alone
         with (
             self.processes.speaking_once(),
             Bar(description if self.processes.leads else "", self.total_steps, done) as bar,
             torch.random.fork_rng(devices=[]),
-            compiled(model, objective) if self.recipe.compile and self.processes.alone else nullcontext(),
+            compiled(model, objective) if compiling else nullcontext(),
         ):
             for step in self._steps(key, done):
                 seed_layers(self.device, key_to_int(*key, "layers", step.index, *self._own_draws))
