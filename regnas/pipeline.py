@@ -44,7 +44,7 @@ from regnas.polishing import Polished, Polisher, Polishing
 from regnas.report import Method, ReportContents, SearchHistory, write_report
 from regnas.run_folder import RunFolder, check_space
 from regnas.runtime.files import digest_of, sha256_of
-from regnas.runtime.machine import choose_device
+from regnas.runtime.processes import ALONE, Processes
 from regnas.runtime.progress import track
 from regnas.runtime.randomness import Key, key_to_int
 from regnas.runtime.tensors import load_into
@@ -88,12 +88,18 @@ def run(
     executor: ExecutorChoice | None = None,
     added_budgets: Sequence[str] = (),
     polish: PolishRequest | None = None,
+    processes: Processes = ALONE,
 ) -> dict[str, Any] | None:
-    """Go through the stages up to ``last``; the comparison of the report, where it came to that."""
-    job = prepare(config, folder, executor, added_budgets, polish)
+    """Go through the stages up to ``last``; the comparison of the report, where it came to that.
+
+    Of several processes, which train the supernet together, only the leader goes on after that.
+    """
+    job = processes.in_turn(lambda: prepare(config, folder, executor, added_budgets, polish, processes))
     with folder.timed("train"):
         supernet = train_supernet(job)
-    if last == "train":
+    folder.keep("supernet_trained", True)
+    processes.leave()
+    if last == "train" or not processes.leads:
         return None
     with closing(open_evaluator(job, supernet)) as evaluator:
         with folder.timed("search"):
@@ -133,6 +139,7 @@ def prepare(
     executor: ExecutorChoice | None,
     added_budgets: Sequence[str],
     polish: PolishRequest | None = None,
+    processes: Processes = ALONE,
 ) -> Job:
     """Load the data and see that all that is asked for exists, before anything is trained."""
     values = config.values
@@ -153,8 +160,9 @@ def prepare(
         folder.check_file("weights", values.weights, imported.sha256)
     if values.search.latency_table:
         folder.check_file("latency_table", values.search.latency_table, sha256_of(Path(values.search.latency_table)))
-    device = choose_device(values.machine.device)
-    trainer = Trainer(values.training, splits.train, splits.preprocessing, device)
+    device = processes.device(values.machine.device)
+    recipe = values.training.over(folder.processes)  # whoever continues the run, its steps stay as large
+    trainer = Trainer(recipe, splits.train, splits.preprocessing, device, processes)
     # Weights and momenta in two checkpoints and a third being written, for the supernet and each single training.
     trainings = 20 if values.training.epochs else 0
     check_space(folder.path, 3 * 2 * 4 * space.cost(space.largest).parameters * trainings + 2**24)
@@ -280,7 +288,11 @@ def polish_family(job: Job, supernet: nn.Module, architectures: Mapping[str, Arc
     if settings is None:
         return None
     values = job.config.values
-    recipe = replace(values.training, epochs=settings.epochs, learning_rate=settings.learning_rate)
+    recipe = replace(
+        values.training.one_after_another(job.folder.processes),  # the supernet's steps, by one process
+        epochs=settings.epochs,
+        learning_rate=settings.learning_rate,
+    )
     log.info("polish the members: %s epochs", settings.epochs)
     polisher = Polisher(
         settings=settings,
@@ -418,10 +430,11 @@ def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str,
         name: baseline.plan(family, search) for name, baseline in values.baselines.items()
     }
     search.evaluator.close()  # nothing more is searched, and its workers would only wait beside those that train
+    recipe = values.training.one_after_another(job.folder.processes)  # the supernet's steps, by one process
     shop = Workshop(
         splits=job.splits,
-        training=values.training,
-        fine_tuning=values.training,
+        training=recipe,
+        fine_tuning=recipe,
         device=job.device,
         calibration_images=values.search.calibration_images,
         folder=job.folder.trainings,

@@ -17,15 +17,17 @@ from regnas.runtime.machine import differences
 
 RUN = "run.json"
 FORMAT = 1
+CONDITIONS = ("threads", "processes", "versions")  # facts of their own, beside those of the machine
 Reuse = Literal["refuse", "resume", "overwrite"]
 
 
 class RunFolder:
-    """Paths and ``run.json``; made by ``create`` or ``open``."""
+    """Paths and ``run.json``; made by ``create`` or ``open``; to a process that only follows it is for reading."""
 
-    def __init__(self, path: Path, facts: dict[str, Any]) -> None:
+    def __init__(self, path: Path, facts: dict[str, Any], reads_only: bool = False) -> None:
         self.path = path
         self.facts = facts
+        self.reads_only = reads_only
         self.supernet = path / "supernet"
         self.polish = path / "polish"
         self.trainings = path / "trainings"
@@ -58,8 +60,9 @@ class RunFolder:
             "digest": digest_of(table),
             "seed": table.get("seed", 0),
             "threads": machine["threads"],
+            "processes": machine.get("processes", 1),
             "versions": machine["versions"],
-            "machine": {key: value for key, value in machine.items() if key not in ("threads", "versions")},
+            "machine": {key: value for key, value in machine.items() if key not in CONDITIONS},
             "data": None,
             "timings": {},
             "configuration": table,
@@ -69,14 +72,23 @@ class RunFolder:
         return folder
 
     @classmethod
-    def open(cls, path: Path) -> RunFolder:
+    def open(cls, path: Path, reads_only: bool = False) -> RunFolder:
         if not (path / RUN).exists():
             raise ArtifactError(f"{path} is not a run folder: it has no {RUN}")
         facts = read_json(path / RUN)
         if not isinstance(facts, dict):
             raise ArtifactError(f"{path / RUN} is damaged: it holds no table")
         require_keys(facts, ("format", "name", "digest", "configuration", "machine", "timings"), path / RUN)
-        return cls(path, facts)
+        return cls(path, facts, reads_only)
+
+    @property
+    def processes(self) -> int:
+        """How many began to train the supernet together; ``batch_size`` images each make up a step."""
+        return int(self.facts.get("processes", 1))
+
+    @property
+    def supernet_trained(self) -> bool:
+        return bool(self.facts.get("supernet_trained", False))
 
     @property
     def label(self) -> str:
@@ -85,11 +97,16 @@ class RunFolder:
         return f"{self.facts['name']} {self.facts.get('id', self.facts['digest'][:12])}"
 
     def save(self) -> None:
-        write_json(self.path / RUN, self.facts)
+        if not self.reads_only:
+            write_json(self.path / RUN, self.facts)
 
     def check_machine(self, machine: dict[str, Any], allow_inexact: bool) -> None:
-        """A run continued elsewhere would not end with the same bits: only where the user says so."""
+        """A run continued elsewhere would not end with the same bits: only where the user says so.
+
+        How many processes there are counts until the supernet is trained; what follows is the work of one.
+        """
         recorded = {**self.facts["machine"], "threads": self.facts["threads"], "versions": self.facts["versions"]}
+        recorded["processes"] = machine.get("processes", 1) if self.supernet_trained else self.processes
         changed = differences(recorded, machine)
         if changed and not allow_inexact:
             raise ConfigurationError(
@@ -100,8 +117,9 @@ class RunFolder:
     def conditions(self) -> dict[str, str]:
         """Machine and versions, for people."""
         machine, versions = self.facts["machine"], self.facts["versions"]
+        together = f", {self.processes} processes for the supernet" if self.processes > 1 else ""
         return {
-            "Machine": f"{machine['platform']}, {machine['device']}, {self.facts['threads']} threads",
+            "Machine": f"{machine['platform']}, {machine['device']}, {self.facts['threads']} threads{together}",
             "Versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         }
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from regnas.errors import ConfigurationError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,8 +29,21 @@ Executor = Annotated[
 Inexact = Annotated[bool, typer.Option("--allow-inexact", help="Continue on another machine or other versions.")]
 
 
+SEVERAL_PROCESSES = ("run", "train")
+
+
 @app.callback()
 def options(
+    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Options of all commands; --debug is looked at where errors are caught, in main."""
+    if os.environ.get("WORLD_SIZE", "1") != "1" and context.invoked_subcommand not in SEVERAL_PROCESSES:
+        from regnas.runtime.processes import started
+
+        processes = started()
+        with processes.speaking_once():
+            raise ConfigurationError(
+                f"{context.invoked_subcommand} is the work of one process, not of {processes.count} (WORLD_SIZE): "
+                f"torchrun is for {' and '.join(SEVERAL_PROCESSES)}"
+            )

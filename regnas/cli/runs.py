@@ -6,7 +6,7 @@ import logging
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -185,12 +185,18 @@ def _run(
     from regnas.evaluation import ExecutorChoice
     from regnas.pipeline import run as run_pipeline
     from regnas.report import terminal_table
+    from regnas.runtime.processes import joined, started
 
-    choice = ExecutorChoice.parse(executor) if executor else None
-    reuse = _reuse(resume, overwrite)
-    config, path = configuration(target, out, sets, load_config, parse_config)
-    with running(config, path, reuse, inexact, "report") as folder:
-        comparison = run_pipeline(config, folder, last, choice, added_budgets, polish)
+    processes = started()
+    with joined(processes):
+        with processes.together():
+            choice = ExecutorChoice.parse(executor) if executor else None
+            reuse = _reuse(resume, overwrite)
+            config, path = configuration(target, out, sets, load_config, parse_config)
+        with running(config, path, reuse, inexact, "report", processes) as folder:
+            comparison = run_pipeline(config, folder, last, choice, added_budgets, polish, processes)
+    if not processes.leads:
+        return
     if comparison is not None:
         print_wide(terminal_table(comparison))
         typer.echo(f"report: {folder.report / 'index.html'}")
@@ -219,24 +225,40 @@ def configuration(target: str, out: Path | None, sets: list[str] | None, load: A
 
 
 @contextmanager
-def running(config: Any, path: Path, reuse: Any, inexact: bool, continued_by: str) -> Iterator[Any]:
-    """The run folder, held, checked and logged to for the length of the block; a command continues it."""
+def running(
+    config: Any, path: Path, reuse: Any, inexact: bool, continued_by: str, processes: Any = None
+) -> Iterator[Any]:
+    """The run folder, held, checked and logged to for the length of the block; a command continues it.
+
+    Of several processes the leader does all that; the others read.
+    """
     from regnas.run_folder import RunFolder
     from regnas.runtime.lock import exclusive
-    from regnas.runtime.machine import choose_device, describe_machine
+    from regnas.runtime.machine import describe_machine
+    from regnas.runtime.processes import ALONE
     from regnas.runtime.signals import postponed_signals
 
+    processes = processes or ALONE
     machine = config.values.machine
     if machine.threads:
         import torch
 
         torch.set_num_threads(machine.threads)
-    conditions = describe_machine(choose_device(machine.device))
-    with exclusive(path), postponed_signals():
-        folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
-        folder.check_machine(conditions, inexact)
-        with _log_to(folder.log), _resumable(path, continued_by):
-            yield folder
+    with ExitStack() as stack:
+        with processes.together():
+            conditions = {**describe_machine(processes.device(machine.device)), "processes": processes.count}
+            if processes.leads:
+                stack.enter_context(exclusive(path))
+            stack.enter_context(postponed_signals())
+            if processes.leads:
+                folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
+                folder.check_machine(conditions, inexact)
+                stack.enter_context(_log_to(folder.log))
+                stack.enter_context(_resumable(folder, continued_by, processes))
+        with processes.together():
+            if not processes.leads:
+                folder = RunFolder.open(path, reads_only=True)
+        yield folder
 
 
 def print_wide(table: Any) -> None:
@@ -262,10 +284,14 @@ def _log_to(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _resumable(path: Path, command: str) -> Iterator[None]:
+def _resumable(folder: Any, command: str, processes: Any) -> Iterator[None]:
     """Say how to go on, where it was interrupted."""
     try:
         yield
     except Interrupted:
-        typer.echo(f"continue with: regnas {command} {shlex.quote(str(path))}", err=True)
+        path = shlex.quote(str(folder.path))
+        if processes.alone or folder.supernet_trained:
+            typer.echo(f"continue with: regnas {command} {path}", err=True)
+        else:
+            typer.echo("continue with: the same torchrun command and --resume", err=True)
         raise

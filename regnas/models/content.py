@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
 from regnas.space import Architecture
@@ -17,7 +17,7 @@ def content_of(value: Any, inner: Callable[[Any], Any | None] = lambda _: None) 
     if isinstance(value, Architecture):
         return {"Architecture": value.to_json()}
     if is_dataclass(value) and not isinstance(value, type):
-        told = [entry.name for entry in fields(value) if entry.init and entry.metadata.get("content", True)]
+        told = [entry.name for entry in fields(value) if entry.init and _counts(entry, getattr(value, entry.name))]
         held = {name: content_of(getattr(value, name), inner) for name in told}
         return {type(value).__name__: held}
     if isinstance(value, Mapping):
@@ -25,3 +25,9 @@ def content_of(value: Any, inner: Callable[[Any], Any | None] = lambda _: None) 
     if isinstance(value, tuple | list):
         return [content_of(entry, inner) for entry in value]
     return value
+
+
+def _counts(entry: Field[Any], value: Any) -> bool:
+    """By the ``content`` of its metadata: always, never, or where a choice that was added later is taken."""
+    counts = entry.metadata.get("content", True)
+    return value != entry.default if counts == "unless default" else bool(counts)

@@ -40,6 +40,11 @@ def asked_to_stop() -> bool:
     return bool(_received)
 
 
+def received() -> int:
+    """The number of the signal, or 0."""
+    return _received[0] if _received else 0
+
+
 def stop_if_asked() -> None:
     """To be called only where everything so far is on disk."""
     if _received:

@@ -47,6 +47,7 @@ def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None],
         try:
             yield from _schedule(jobs, lambda job: pool.submit(work, job))
         except BrokenProcessPool:
+            signals.stop_if_asked()  # torchrun sends its signal to all processes, and these do not postpone it
             raise EnvironmentProblem(
                 "a worker process died, most likely for want of memory; lower machine.workers and resume"
             ) from None

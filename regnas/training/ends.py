@@ -60,7 +60,8 @@ class ForkedTraining:
             return Ends(shared.state_dict(), shared.state_dict())
         ends = []
         for name, objective in (("plain", plain), ("congruent", congruent)):
-            copy_checkpoints(self.folder / "shared", self.folder / name)
+            if self.trainer.processes.leads:
+                copy_checkpoints(self.folder / "shared", self.folder / name)
             network = start()
             self.trainer.train(network, objective, key, self.folder / name, f"{description}, {name} end")
             ends.append(network.state_dict())

@@ -31,6 +31,7 @@ class Step:
     index: int
     progress: float
     averaged: Mapping[str, Tensor] = field(default_factory=dict)  # of the weights over the steps
+    mean_over: Callable[[float], float] = float  # all processes, where several take the step together
 
 
 class Objective(Protocol):
@@ -104,7 +105,8 @@ class SupernetObjective:
     @torch.no_grad()
     def _label_loss_of(self, model: nn.Module, step: Step, architecture: Architecture) -> float:
         logits = model(step.images, architecture).float()
-        return float(self.label_loss(logits, step.targets, logits).mean())
+        # Of all processes: or each would choose other sub-networks than the rest.
+        return step.mean_over(float(self.label_loss(logits, step.targets, logits).mean()))
 
     def _ensemble(self, step: Step, architectures: Sequence[Architecture]) -> list[Tensor]:
         each = [_logits(supernet, step, architectures) for supernet in self._supernets_before]

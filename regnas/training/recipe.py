@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from regnas.runtime.processes import ALONE, Processes
 
 # One cycle rises for this part of the training from this part of the peak.
 ONE_CYCLE_RISE = 0.3
@@ -22,13 +24,15 @@ class Augmentation:
     shift: int = 0
     flip: bool = False
 
-    def __call__(self, images: Tensor, random: np.random.Generator) -> Tensor:
+    def __call__(self, images: Tensor, random: np.random.Generator, processes: Processes = ALONE) -> Tensor:
+        """Of several processes each has its share of the batch, and draws what a single one would for these samples."""
         count, _, height, width = images.shape
+        batch, own = count * processes.count, processes.share
         if self.flip:
-            mirrored = torch.from_numpy(np.flatnonzero(random.random(count) < 0.5)).to(images.device)
+            mirrored = torch.from_numpy(np.flatnonzero(random.random(batch)[own] < 0.5)).to(images.device)
             images = images.index_copy(0, mirrored, images[mirrored].flip(3))
         if self.shift:
-            offsets = torch.from_numpy(random.integers(0, 2 * self.shift + 1, (2, count))).to(images.device)
+            offsets = torch.from_numpy(random.integers(0, 2 * self.shift + 1, (2, batch))[:, own]).to(images.device)
             padded = torch.nn.functional.pad(images, (self.shift,) * 4)
             windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # [N, C, 2 shift + 1, 2 shift + 1, H, W], a view
             images = windows[torch.arange(count, device=images.device), :, offsets[0], offsets[1]]  # [N, C, H, W]
@@ -40,6 +44,9 @@ class Recipe:
     """Stochastic gradient descent with momentum; the learning rate follows a schedule over all steps.
 
     With 0 epochs a network stays what it is; only a configuration that starts from trained weights allows it.
+    ``accumulation`` splits every batch into as many parts, with a backward pass each and one step of the optimizer: the
+    gradient of the mean over the whole batch in the memory of a part. Batch norms see a part at a time, with its own
+    statistics. ``compile`` hands networks that are trained alone to torch.compile.
     """
 
     epochs: int = 12
@@ -52,6 +59,10 @@ class Recipe:
     ema_decay: float = 0.0
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on CUDA, float32 elsewhere
     augmentation: Augmentation = field(default_factory=Augmentation)
+    # Both change the bits of a network, compile by the order of its sums; networks kept before there were such
+    # choices are those of the defaults.
+    accumulation: int = field(default=1, metadata={"content": "unless default"})
+    compile: bool = field(default=False, metadata={"content": "unless default"})
 
     def __post_init__(self) -> None:
         if self.epochs < 0 or self.batch_size < 2:
@@ -60,6 +71,19 @@ class Recipe:
             raise ValueError("learning_rate and clip_norm must be positive")
         if not 0 <= self.ema_decay < 1 or not 0 <= self.momentum < 1:
             raise ValueError("ema_decay and momentum must be at least 0 and below 1")
+        if self.accumulation < 1 or self.batch_size % self.accumulation:
+            raise ValueError(
+                f"accumulation must be at least 1 and divide batch_size: {self.batch_size} images are not "
+                f"{self.accumulation} equal parts"
+            )
+
+    def over(self, processes: int) -> Recipe:
+        """Of a step that several processes take together, ``batch_size`` images each."""
+        return replace(self, batch_size=processes * self.batch_size)
+
+    def one_after_another(self, processes: int) -> Recipe:
+        """The same steps in one process and its memory: what several take at once are parts that follow each other."""
+        return replace(self.over(processes), accumulation=processes * self.accumulation)
 
     def is_mixed_on(self, device: torch.device) -> bool:
         """Whether products run in bfloat16; weights, sums and losses stay in float32."""

@@ -73,6 +73,11 @@ class SingleNetwork:
     penalty: QuadraticPenalty | None = None
     mixing: Mixing | None = None
 
+    @property
+    def is_one_graph(self) -> bool:
+        """Whether every step calls the network as it is: no hook inside it, no other weights in its place."""
+        return not self.feature_terms and self.mixing is None
+
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
         # The teachers come first: what they leave behind is freed before the student fills the memory.
         references = [term.reference(step) for term in self.terms]

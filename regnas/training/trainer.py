@@ -1,38 +1,49 @@
 """One trainer for supernets and single networks.
 
 The trainer knows steps, the learning rate, checkpoints and signals; what a step minimises is the objective's. Every
-draw is keyed by (key, epoch or step), so that a training which was interrupted ends with the same bits.
+draw is keyed by (key, epoch or step), so that a training which was interrupted ends with the same bits, and several
+processes draw the same order, augmentation and architectures.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from regnas.data import Preprocessing, Split
-from regnas.errors import TrainingDiverged
+from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted, TrainingDiverged
+from regnas.runtime.processes import ALONE, Processes
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, generator, key_to_int
-from regnas.runtime.signals import asked_to_stop, stop_if_asked
+from regnas.runtime.signals import received
 from regnas.runtime.tensors import load_into
 from regnas.training.checkpoint import last_checkpoint, newest_path, save_checkpoint
+from regnas.training.compiling import compiled
+from regnas.training.distributed import SharedStatistics, average_gradients
 from regnas.training.objective import Objective, Step
 from regnas.training.recipe import Recipe
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """Everything about a training but the network and its objective."""
+    """Everything about a training but the network and its objective.
+
+    A step takes ``recipe.batch_size`` images, of which each of the ``processes`` takes its share: but for rounding, and
+    for dropout, how many they are changes nothing.
+    """
 
     recipe: Recipe
     split: Split
     preprocessing: Preprocessing
     device: torch.device
+    processes: Processes = ALONE
 
     @property
     def steps_per_epoch(self) -> int:
@@ -60,6 +71,7 @@ class Trainer:
 
         ``until`` ends after so many steps, with a checkpoint from which trainings of other objectives can go on.
         """
+        self._check_shares()
         last = self.total_steps if until is None else until
         model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         optimizer = torch.optim.SGD(
@@ -69,28 +81,44 @@ class Trainer:
             weight_decay=self.recipe.weight_decay,
         )
         state = _State(model, optimizer, self.recipe.ema_decay)
-        done = state.restore(folder)
-        with Bar(description, last, done) as bar, torch.random.fork_rng(devices=[]):
+        done = self.processes.in_turn(lambda: state.restore(folder))
+        self._check_start(done, folder)
+        # A compiled graph would not see the shared statistics of several processes.
+        compiling = self.recipe.compile and self.processes.alone
+        with (
+            self.processes.speaking_once(),
+            Bar(description if self.processes.leads else "", last, done) as bar,
+            torch.random.fork_rng(devices=[]),
+            compiled(model, objective) if compiling else nullcontext(),
+        ):
             for step in self._steps(key, range(done, last), state.averaged):
-                seed_layers(self.device, key_to_int(*key, "layers", step.index))
-                loss = self._step(model, optimizer, objective, step, folder)
+                seed_layers(self.device, key_to_int(*key, "layers", step.index, *self._own_draws))
+                loss, asked = self._step(model, optimizer, objective, step, folder)
                 state.average()
-                if (step.index + 1) % self.steps_per_epoch == 0 or step.index + 1 == last or asked_to_stop():
-                    state.save(folder, step.index + 1)
-                    stop_if_asked()
+                if (step.index + 1) % self.steps_per_epoch == 0 or step.index + 1 == last or asked:
+                    if self.processes.leads:
+                        state.save(folder, step.index + 1)
+                    if asked:
+                        raise Interrupted(asked)
                 bar.advance(f"loss {loss:.3f}")
         state.finish()
 
     def _step(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, objective: Objective, step: Step, folder: Path
-    ) -> float:
+    ) -> tuple[float, int]:
+        """The loss, and the signal that asked to stop after this step, or 0: the same in all processes."""
         for group in optimizer.param_groups:
             group["lr"] = self.recipe.learning_rate_at(step.progress)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.is_mixed_on(self.device)):
-            loss = objective(model, step)
-        loss.backward()  # type: ignore[no-untyped-call]
+        value = 0.0
+        for part, weight in _parts(step, self.recipe.accumulation):
+            with self._sharing(), torch.autocast(self.device.type, torch.bfloat16, enabled=self._mixed):
+                loss = weight * objective(model, part)
+            loss.backward()  # type: ignore[no-untyped-call]
+            value += float(loss.detach())
+        asked = received()
+        if not self.processes.alone:
+            value, asked = average_gradients(model.parameters(), value, self.processes)
         norm = nn.utils.clip_grad_norm_(model.parameters(), self.recipe.clip_norm)
-        value = float(loss.detach())
         if not math.isfinite(value) or not math.isfinite(float(norm)):
             kept = newest_path(folder)
             where = f"the last good checkpoint is {kept}" if kept else "no checkpoint was written yet"
@@ -100,7 +128,7 @@ class Trainer:
             )
         optimizer.step()
         optimizer.zero_grad()
-        return value
+        return value, asked
 
     def _steps(self, key: tuple[Key, ...], indices: range, averaged: dict[str, Tensor]) -> Iterator[Step]:
         order = torch.empty(0)
@@ -108,12 +136,59 @@ class Trainer:
             epoch, within = divmod(index, self.steps_per_epoch)
             if within == 0 or index == indices.start:
                 order = torch.from_numpy(generator(*key, "order", epoch).permutation(len(self.split)))
-            chosen = order[within * self.recipe.batch_size : (within + 1) * self.recipe.batch_size]
+            batch = order[within * self.recipe.batch_size : (within + 1) * self.recipe.batch_size]
+            chosen = batch[self.processes.share]
             images = self.split.images[chosen].to(self.device)
-            images = self.recipe.augmentation(images, generator(*key, "augmentation", index))
+            images = self.recipe.augmentation(images, generator(*key, "augmentation", index), self.processes)
             images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
             targets = self.split.targets[chosen].to(self.device)
-            yield Step(images, targets, chosen, index, index / self.total_steps, averaged)
+            yield Step(images, targets, chosen, index, index / self.total_steps, averaged, self.processes.mean)
+
+    @property
+    def _mixed(self) -> bool:
+        return self.recipe.is_mixed_on(self.device)
+
+    @property
+    def _own_draws(self) -> tuple[Key, ...]:
+        """What dropout drops is drawn by every process on its own, or samples of several would lose the same."""
+        return () if self.processes.alone else (self.processes.rank,)
+
+    def _sharing(self) -> AbstractContextManager[Any]:
+        return nullcontext() if self.processes.alone else SharedStatistics(self.processes)
+
+    def _check_shares(self) -> None:
+        """Means over processes are means over images only where each has as many."""
+        images, shares = min(self.recipe.batch_size, len(self.split)), self.processes.count * self.recipe.accumulation
+        if not self.processes.alone and images % shares:
+            with self.processes.speaking_once():
+                raise ConfigurationError(
+                    f"a step takes {images} images, which {self.processes.count} processes cannot share evenly in "
+                    f"{self.recipe.accumulation} parts each: change training.batch_size or the number of processes"
+                )
+
+    def _check_start(self, done: int, folder: Path) -> None:
+        """All have read the same checkpoint; a folder that is not the leader's would have another, or none."""
+        if self.processes.alone:
+            return
+        steps = self.processes.gathered(torch.tensor([done])).flatten().tolist()
+        if len(set(steps)) > 1:
+            with self.processes.speaking_once():
+                raise EnvironmentProblem(
+                    f"the processes find different checkpoints in {folder} (of steps {', '.join(map(str, steps))}): "
+                    "the run folder has to be on a disk that all of them see"
+                )
+
+
+def _parts(step: Step, count: int) -> Iterator[tuple[Step, float]]:
+    """Parts of the batch and their weights in its mean; a split smaller than the batch may have uneven ones."""
+    if count == 1:
+        yield step, 1.0
+        return
+    total = len(step.targets)
+    for own in torch.arange(total).tensor_split(min(count, total)):
+        span = slice(int(own[0]), int(own[-1]) + 1)
+        part = replace(step, images=step.images[span], targets=step.targets[span], indices=step.indices[span])
+        yield part, len(own) / total
 
 
 def seed_layers(device: torch.device, seed: int) -> None:

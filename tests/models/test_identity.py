@@ -18,6 +18,7 @@ from regnas.models import (
     MixedWithOld,
     Trained,
 )
+from regnas.models.content import content_of
 from regnas.training import Augmentation
 from tests.models.making import OTHER, RECIPE, SMALL, tiny_splits, workshop
 
@@ -84,11 +85,20 @@ def test_every_part_of_a_model_is_part_of_its_identity(shop):
         {"training": replace(RECIPE, epochs=2)},
         {"training": replace(RECIPE, weight_decay=0.0)},
         {"training": replace(RECIPE, augmentation=Augmentation(shift=1))},
+        {"training": replace(RECIPE, accumulation=2)},
+        {"training": replace(RECIPE, compile=True)},
     ],
     ids=str,
 )
 def test_the_seed_the_data_and_the_recipe_are_part_of_the_identity(tmp_path, changes):
     assert workshop(tmp_path, **changes).identity(PLAIN) != workshop(tmp_path).identity(PLAIN)
+
+
+def test_choices_that_were_added_later_leave_the_identity_of_those_who_do_not_take_them():
+    """What was kept before there were such choices is still found."""
+    assert not {"accumulation", "compile"} & content_of(RECIPE)["Recipe"].keys()
+    taken = content_of(replace(RECIPE, accumulation=2, compile=True))["Recipe"]
+    assert (taken["accumulation"], taken["compile"]) == (2, True)
 
 
 def test_equal_models_have_one_identity_in_every_workshop(tmp_path):

@@ -1,0 +1,187 @@
+"""What compiling, bfloat16 and a second process do for a training step, each line a ratio of times measured in turns.
+
+The networks are those of the cifar10 preset: one inside each of its budgets, and its supernet; images are random. A
+step is all that the trainer does for it: drawing, augmenting and preprocessing the batch, passes, clipping, optimizer.
+
+    python benchmarks/training_speed.py processes supernet networks
+
+Every part is kept in benchmarks/training_speed.json as it is done. One thread a process. `processes` starts two, of
+which the first trains alone and with the other in turns; a step takes the same images.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from regnas.config import Config, load_config
+from regnas.data import Preprocessing, Split
+from regnas.losses import CrossEntropy
+from regnas.runtime.files import read_json, write_json
+from regnas.runtime.machine import describe_machine
+from regnas.runtime.processes import ALONE, Processes, joined, started
+from regnas.space import BudgetSampler, format_macs
+from regnas.training import Objective, Recipe, SingleNetwork, Step, SupernetObjective, Trainer
+
+SHAPE, CLASSES = (3, 32, 32), 10
+WARM_UP = 4  # steps of each turn, compilation among them
+PROCESSES = 2
+PARTS = ("processes", "supernet", "networks")
+CPU = torch.device("cpu")
+RESULTS = Path(__file__).with_suffix(".json")
+
+
+@dataclass(frozen=True)
+class TimedNetwork(SingleNetwork):
+    times: list[float] = field(default_factory=list)
+
+    def __call__(self, model: nn.Module, step: Step) -> Tensor:
+        self.times.append(time.perf_counter())
+        return super().__call__(model, step)
+
+
+@dataclass(frozen=True)
+class TimedSupernet:
+    objective: SupernetObjective
+    times: list[float] = field(default_factory=list)
+
+    def __call__(self, model: nn.Module, step: Step) -> Tensor:
+        self.times.append(time.perf_counter())
+        return self.objective(model, step)
+
+
+@dataclass(frozen=True)
+class Bench:
+    config: Config
+    batch: int
+    steps: int  # of a turn
+    turns: int
+
+    def trainer(self, processes: Processes = ALONE, **changes: Any) -> Trainer:
+        random = np.random.default_rng(0)
+        count = (WARM_UP + self.steps + 1) * self.batch
+        split = Split(
+            "train",
+            torch.from_numpy(random.integers(0, 256, (count, *SHAPE), dtype=np.uint8)),
+            torch.from_numpy(random.integers(0, CLASSES, count)),
+            np.array([f"sample {index}" for index in range(count)]),
+            np.arange(count),
+        )
+        recipe: Recipe = replace(self.config.training, epochs=1, batch_size=self.batch, precision="float32")
+        return Trainer(replace(recipe, **changes), split, Preprocessing((0.5,) * 3, (0.25,) * 3), CPU, processes)
+
+    def in_turns(self, variants: Mapping[str, Callable[[Path], Sequence[float]]]) -> dict[str, Any]:
+        """Median milliseconds of a step, and how many steps a variant takes in the time of one of the first."""
+        steps: dict[str, list[float]] = {name: [] for name in variants}
+        for _ in range(self.turns):
+            for name, train in variants.items():
+                with tempfile.TemporaryDirectory() as folder:
+                    times = train(Path(folder))
+                steps[name] += np.diff(times)[WARM_UP:].tolist()
+        medians = {name: statistics.median(found) for name, found in steps.items()}
+        first = next(iter(medians.values()))
+        return {name: {"step_ms": round(1e3 * median, 2), "speed": first / median} for name, median in medians.items()}
+
+    def networks(self) -> dict[str, Any]:
+        space = self.config.supernet.space(SHAPE, CLASSES)
+        results = {}
+        for name, budget in self.config.budgets.items():
+            architecture = BudgetSampler(space, budget).sample(Random(0))
+            network = self.config.supernet.network(architecture, SHAPE, CLASSES)
+
+            def train(folder: Path, network: nn.Module = network, **changes: Any) -> list[float]:
+                objective = TimedNetwork()
+                self.trainer(**changes).train(network, objective, (0,), folder, "")
+                return objective.times
+
+            results[f"{name}, {format_macs(space.cost(architecture).macs)}"] = self.in_turns(
+                {
+                    "float32": train,
+                    "float32, compiled": lambda folder, train=train: train(folder, compile=True),
+                    "bfloat16": lambda folder, train=train: train(folder, precision="bfloat16"),
+                    "bfloat16, compiled": lambda folder, train=train: train(
+                        folder, precision="bfloat16", compile=True
+                    ),
+                }
+            )
+        return results
+
+    def supernet_steps(self, folder: Path, processes: Processes = ALONE, **changes: Any) -> list[float]:
+        torch.manual_seed(0)
+        objective = SupernetObjective(
+            self.config.supernet.space(SHAPE, CLASSES), self.config.sandwich, CrossEntropy(), (0,)
+        )
+        timed = TimedSupernet(objective)
+        trained: Objective = timed
+        supernet = self.config.supernet.supernet(SHAPE, CLASSES)
+        self.trainer(processes, **changes).train(supernet, trained, (0,), folder, "")
+        return timed.times
+
+    def supernet(self) -> dict[str, Any]:
+        return self.in_turns(
+            {
+                "float32": self.supernet_steps,
+                "bfloat16": lambda folder: self.supernet_steps(folder, precision="bfloat16"),
+            }
+        )
+
+    def processes(self, processes: Processes) -> dict[str, Any]:
+        def alone(folder: Path) -> list[float]:
+            times = self.supernet_steps(folder) if processes.leads else [0.0] * (WARM_UP + self.steps + 1)
+            processes.sum_(torch.zeros(1))  # the other one waits
+            return times
+
+        return self.in_turns(
+            {
+                "1 process": alone,
+                f"{PROCESSES} processes": lambda folder: self.supernet_steps(folder, processes),
+            }
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="+", choices=PARTS)
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--turns", type=int, default=6)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    wishes = parser.parse_args()
+    torch.set_num_threads(1)
+    bench = Bench(load_config("cifar10").values, wishes.batch, wishes.steps, wishes.turns)
+    processes = started()
+    if not processes.alone:
+        with joined(processes):
+            results = bench.processes(processes)
+        if processes.leads:
+            print(json.dumps(results))
+        return
+    report = read_json(wishes.out) if wishes.out.exists() else {}
+    report |= {"batch": wishes.batch, "machine": describe_machine(CPU)}
+    for part in wishes.parts:
+        report[part] = {"processes": in_two_processes, "supernet": bench.supernet, "networks": bench.networks}[part]()
+        write_json(wishes.out, report)
+        print(json.dumps({part: report[part]}, indent=2))
+
+
+def in_two_processes() -> Any:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(PROCESSES)]
+    return json.loads(subprocess.run([*launcher, *sys.argv], stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+"""The processes that train one network together, as torchrun starts them.
+
+They do the same work on different images and meet in sums (gloo on the CPU, nccl on CUDA). The first of them leads: it
+alone writes, logs and speaks; where one fails, all end with its exit code and one of them says why.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from regnas.errors import ConfigurationError, EnvironmentProblem, RegnasError
+from regnas.runtime.machine import choose_device
+
+Result = TypeVar("Result")
+
+MEETING = timedelta(minutes=5)
+# One that dies is noticed at once, by its closed connections or by torchrun; one that loads its data may take hours.
+PATIENCE = timedelta(days=1)
+SILENT = 1000  # added to the exit code of a process that has nothing to say
+
+
+class FailedElsewhere(RegnasError):
+    """Another of the processes has failed, and says why; this one only ends."""
+
+    def __init__(self, exit_code: int) -> None:
+        self.exit_code = exit_code
+        super().__init__()
+
+    def __str__(self) -> str:
+        return "another process failed"  # for the log; on the terminal this one is silent
+
+
+@dataclass(frozen=True)
+class Processes:
+    """This one, number ``rank`` of ``count``, and on its own machine ``local_rank`` of ``local_count``."""
+
+    rank: int = 0
+    count: int = 1
+    local_rank: int = 0
+    local_count: int = 1
+
+    @property
+    def leads(self) -> bool:
+        return self.rank == 0
+
+    @property
+    def alone(self) -> bool:
+        return self.count == 1
+
+    @property
+    def share(self) -> slice:
+        """Of a batch: every count-th sample, so that the parts of all shares make up the parts of the batch."""
+        return slice(self.rank, None, self.count)
+
+    def device(self, wish: str) -> torch.device:
+        """What ``machine.device`` means here: on CUDA every process of a machine has a device of its own."""
+        if self.alone:
+            return choose_device(wish)
+        if wish == "cuda" and not torch.cuda.is_available():
+            raise EnvironmentProblem(
+                'machine.device is "cuda", and torch finds no CUDA device here, so that nccl cannot run: '
+                'set machine.device to "cpu"'
+            )
+        kind = choose_device(wish).type
+        if kind == "cuda":
+            devices = torch.cuda.device_count()
+            if self.local_count > devices:
+                raise EnvironmentProblem(
+                    f"{self.local_count} processes for {devices} CUDA device{'s' * (devices != 1)} of this machine: "
+                    f"start one for each (torchrun --nproc-per-node {devices})"
+                )
+            device = torch.device("cuda", self.local_rank)
+            torch.cuda.set_device(device)
+            return device
+        if kind != "cpu":
+            raise ConfigurationError(
+                f'machine.device "{kind}" is for one process, not for {self.count}: set it to "cpu", or leave torchrun'
+            )
+        return torch.device("cpu")
+
+    def sum_(self, tensor: Tensor) -> Tensor:
+        """The sum over all processes, in place; the same bits in each of them."""
+        if not self.alone:
+            from torch import distributed
+
+            with _lost_connections(self):
+                distributed.all_reduce(tensor)
+        return tensor
+
+    def mean(self, value: float) -> float:
+        """Over all processes; the same bits in each of them."""
+        return value if self.alone else float(self.sum_(torch.tensor([value], dtype=torch.float64))) / self.count
+
+    def gathered(self, tensor: Tensor) -> Tensor:
+        """What each of them has, [processes, ...]."""
+        if self.alone:
+            return tensor.unsqueeze(0)
+        from torch import distributed
+
+        everything = tensor.new_empty(self.count * tensor.numel())
+        with _lost_connections(self):
+            distributed.all_gather_into_tensor(everything, tensor.flatten())
+        return everything.view(self.count, *tensor.shape)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All come out of the block, or none: of those that fail the first one speaks, and the others only end."""
+        if self.alone:
+            yield
+            return
+        failure: BaseException | None = None
+        try:
+            yield
+        except Exception as error:
+            failure = error
+        codes = torch.zeros(self.count, dtype=torch.int64)
+        codes[self.rank] = _code(failure)
+        failed = [code for code in self.sum_(codes).tolist() if code]
+        if not failed:
+            return
+        speakers = [rank for rank, code in enumerate(codes.tolist()) if 0 < code < SILENT]
+        if failure is not None and self.rank == min(speakers, default=-1):
+            raise failure
+        raise FailedElsewhere(int(codes[speakers[0]]) if speakers else failed[0] - SILENT) from None
+
+    def in_turn(self, work: Callable[[], Result]) -> Result:
+        """The first process of every machine, then the others: what the first one downloads or caches they find."""
+        if self.alone:
+            return work()
+        results: list[Result] = []
+        for first in (True, False):
+            with self.together():
+                if (self.local_rank == 0) == first:
+                    results.append(work())
+        return results[0]
+
+    @contextmanager
+    def speaking_once(self) -> Iterator[None]:
+        """Around what fails in all of them alike: only the leader says so."""
+        try:
+            yield
+        except RegnasError as error:
+            if self.leads:
+                raise
+            raise FailedElsewhere(error.exit_code) from None
+
+    def leave(self) -> None:
+        """Nobody waits for the others from here on."""
+        if self.alone:
+            return
+        from torch import distributed
+
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+
+
+ALONE = Processes()
+
+
+def started(environment: Mapping[str, str] = os.environ) -> Processes:
+    """What torchrun, or whoever else sets its variables, has started; they have not met yet."""
+    if environment.get("WORLD_SIZE", "1") == "1":
+        return ALONE
+    count, rank = _number(environment, "WORLD_SIZE", 1), _number(environment, "RANK", 0)
+    processes = Processes(
+        rank,
+        count,
+        _number(environment, "LOCAL_RANK", 0) if "LOCAL_RANK" in environment else rank,
+        _number(environment, "LOCAL_WORLD_SIZE", 1) if "LOCAL_WORLD_SIZE" in environment else count,
+    )
+    with processes.speaking_once():
+        if rank >= count:
+            raise ConfigurationError(f"RANK is {rank}, and WORLD_SIZE {count} counts from 0: start with torchrun")
+        if not environment.get("MASTER_ADDR"):
+            raise ConfigurationError(
+                f"WORLD_SIZE is {count}, but MASTER_ADDR is not set, so that the processes cannot meet: start them "
+                "with torchrun, or unset WORLD_SIZE"
+            )
+        _number(environment, "MASTER_PORT", 1)
+    return processes
+
+
+@contextmanager
+def joined(processes: Processes) -> Iterator[None]:
+    """The processes have met for the length of the block."""
+    if processes.alone:
+        yield
+        return
+    from torch import distributed
+    from torch.distributed.rendezvous import rendezvous
+
+    # Numbers for agreeing lie on the CPU, wherever the network does.
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and distributed.is_nccl_available() else "gloo"
+    address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    try:
+        store, rank, count = next(rendezvous("env://", timeout=MEETING))
+        distributed.init_process_group(backend, store=store, rank=rank, world_size=count, timeout=PATIENCE)
+    except (RuntimeError, ValueError) as error:
+        summary = str(error).splitlines()[0] if str(error) else type(error).__name__
+        with processes.speaking_once():
+            raise EnvironmentProblem(
+                f"the {processes.count} processes did not meet at {address} within {MEETING.seconds} s ({summary}): "
+                "see that all were started and reach it"
+            ) from None
+    try:
+        yield
+    finally:
+        processes.leave()
+
+
+def _number(environment: Mapping[str, str], name: str, least: int) -> int:
+    value = environment.get(name, "")
+    if not value.isdecimal() or int(value) < least:
+        raise ConfigurationError(
+            f'{name} is "{value}", where several processes need a number of at least {least}: start them with torchrun'
+        )
+    return int(value)
+
+
+def _code(failure: BaseException | None) -> int:
+    if failure is None:
+        return 0
+    if isinstance(failure, FailedElsewhere):
+        return SILENT + failure.exit_code
+    return failure.exit_code if isinstance(failure, RegnasError) else 1
+
+
+@contextmanager
+def _lost_connections(processes: Processes) -> Iterator[None]:
+    """A process that ended leaves closed connections; the leader says so, beside what the ended one said itself."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not processes.leads:
+            raise FailedElsewhere(EnvironmentProblem.exit_code) from None
+        summary = str(error).splitlines()[0]
+        raise EnvironmentProblem(
+            f"another of the {processes.count} processes has ended ({summary}): start again with --resume"
+        ) from None
