@@ -123,7 +123,7 @@ class Bench:
     def supernet_steps(self, folder: Path, processes: Processes = ALONE, **changes: Any) -> list[float]:
         torch.manual_seed(0)
         objective = SupernetObjective(
-            self.config.supernet.space(SHAPE, CLASSES), self.config.sandwich, CrossEntropy(), (0,)
+            self.config.supernet.space(SHAPE, CLASSES), self.config.curriculum, CrossEntropy(), (0,)
         )
         timed = TimedSupernet(objective)
         trained: Objective = timed

@@ -12,10 +12,9 @@ from functools import partial
 
 from torch import nn
 
-from benchmarks.cifar10.recording import Study, load_family
+from benchmarks.cifar10.recording import ROW, Study, load_family
 from regnas.evaluation import Evaluator
 from regnas.losses import (
-    CentredLogitDistance,
     CrossEntropy,
     FocalDistillationLM,
     KnowledgeDistillation,
@@ -23,6 +22,7 @@ from regnas.losses import (
     Loss,
 )
 from regnas.pipeline import Job, supernet_training_macs, train_supernet
+from regnas.runtime.files import read_json
 from regnas.runtime.randomness import chooser
 from regnas.space import Architecture, BudgetSampler
 from regnas.training import Curriculum, ForkedTraining, Given, SupernetObjective, Teacher, TeachingTerm, Trainer
@@ -60,11 +60,10 @@ CHOSEN = Variant("mean-0.1", "mean logits, squared (LDI), weight 0.1", Mean(), L
 FURTHER = {
     variant.label: variant
     for variant in (
-        Variant("mean-0.02", "the same, weight 0.02", Mean(), LogitDifferenceInhibition(), 0.02),
-        Variant("mean-0.5", "the same, weight 0.5", Mean(), LogitDifferenceInhibition(), 0.5),
+        Variant("mean-0.5", "mean logits, squared (LDI), weight 0.5", Mean(), LogitDifferenceInhibition(), 0.5),
         Variant("smaller-0.1", "next smaller one, FD-LM, weight 0.1", Smaller(), FocalDistillationLM(), 0.1),
         Variant("mean-kd-4", "mean logits, divergence (KD), weight 4", Mean(), KnowledgeDistillation(), 4.0),
-        Variant("mean-huber-0.5", "mean logits, centred Huber, weight 0.5", Mean(), CentredLogitDistance(), 0.5),
+        Variant("mean-0.02", "mean logits, squared (LDI), weight 0.02", Mean(), LogitDifferenceInhibition(), 0.02),
     )
 }
 
@@ -175,8 +174,10 @@ def _record(
     settings: Mapping[str, float | str] | None = None,
     members: Mapping[str, Architecture] | None = None,
 ) -> None:
+    members_given = members is not None
     members = members or load_family(study.runs / "plain-0" / "regnas.json")
     calibration = job.config.values.search.calibration_images
     evaluator = Evaluator.in_process(supernet.eval(), job.splits, calibration, job.device)
     networks = {name: evaluator.network(architecture) for name, architecture in members.items()}
-    study.record(row, seed, group, title, job, networks, members, macs, seconds, settings=settings)
+    searched = 0 if members_given else int(read_json(study.place("regnas", 0) / ROW)["search_macs"])
+    study.record(row, seed, group, title, job, networks, members, macs, seconds, searched, settings)

@@ -46,7 +46,8 @@ def test_without_batch_norm_the_weights_are_those_of_whole_batches(tmp_path, par
     settings = {"ema_decay": 0.0, "accumulation": parts, "augmentation": Augmentation(1)}
     training = trainer(**settings)
     training.train(model, SingleNetwork(), (0,), tmp_path, "")
-    by_hand(expected.to(memory_format=torch.channels_last), training._steps((0,), 0), training.recipe)
+    steps = training._steps((0,), range(training.total_steps), {})
+    by_hand(expected.to(memory_format=torch.channels_last), steps, training.recipe)
     for name, tensor in expected.state_dict().items():
         torch.testing.assert_close(model.state_dict()[name], tensor, rtol=1e-4, atol=1e-6)
 
@@ -65,7 +66,8 @@ def test_a_split_smaller_than_the_batch_weighs_uneven_parts_by_their_images(tmp_
     training = trainer(batch_size=96, accumulation=4, ema_decay=0.0, epochs=1)
     training.train(model, Watching(), (0,), tmp_path, "")
     assert seen == [18, 18, 17, 17]
-    by_hand(expected.to(memory_format=torch.channels_last), training._steps((0,), 0), training.recipe)
+    steps = training._steps((0,), range(training.total_steps), {})
+    by_hand(expected.to(memory_format=torch.channels_last), steps, training.recipe)
     for name, tensor in expected.state_dict().items():
         torch.testing.assert_close(model.state_dict()[name], tensor, rtol=1e-4, atol=1e-6)
 

@@ -118,7 +118,7 @@ def test_batch_norms_have_the_values_and_gradients_of_all_images_in_one_process(
         torch.testing.assert_close(found, whole, msg=lambda text, name=name: f"{name}: {text}")
 
 
-@pytest.mark.parametrize("name", ["single", "supernet", "accumulated"])
+@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "accumulated"])
 def test_losses_and_weights_are_those_of_one_process_with_all_the_images(several, one, name):
     alone, together = one.told[0][name], [told[name] for told in several.told]
     assert len(alone["losses"]) == STEPS * (2 if name == "accumulated" else 1)
@@ -127,7 +127,7 @@ def test_losses_and_weights_are_those_of_one_process_with_all_the_images(several
     close(several.tensors(name), one.tensors(name), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["single", "supernet", "accumulated", "bfloat16"])
+@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "accumulated", "bfloat16"])
 def test_all_processes_have_the_same_weights_bit_for_bit(several, name):
     same(several.tensors(name, 0), several.tensors(name, 1))
 
@@ -147,9 +147,10 @@ def test_together_they_take_the_batch_of_one_process_and_none_takes_a_sample_of_
         assert all(len(share) == BATCH / 2 / PROCESSES for share in shares)
 
 
-def test_all_processes_draw_the_same_architectures_and_others_at_every_step(several, one):
-    drawn = several.told[0]["supernet"]["architectures"]
-    assert drawn == several.told[1]["supernet"]["architectures"] == one.told[0]["supernet"]["architectures"]
+@pytest.mark.parametrize("name", ["supernet", "attentive"])
+def test_all_processes_draw_the_same_architectures_and_others_at_every_step(several, one, name):
+    drawn = several.told[0][name]["architectures"]
+    assert drawn == several.told[1][name]["architectures"] == one.told[0][name]["architectures"]
     assert len({tuple(architectures) for architectures in drawn}) > STEPS / 2
 
 

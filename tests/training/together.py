@@ -22,8 +22,18 @@ from regnas.losses import CrossEntropy, LogitDifferenceInhibition
 from regnas.runtime import signals
 from regnas.runtime.processes import ALONE, joined, started
 from regnas.runtime.tensors import save_tensors
-from regnas.training import Augmentation, Congruence, Recipe, Sandwich, SingleNetwork, SupernetObjective, Trainer
+from regnas.training import (
+    Augmentation,
+    Curriculum,
+    Recipe,
+    SingleNetwork,
+    SupernetObjective,
+    TeachingTerm,
+    Trainer,
+)
 from regnas.training.distributed import SharedStatistics
+from regnas.training.sub_networks import Attentive, Sandwich
+from regnas.training.teachers import Mean
 from supernets.elastic_resnet import ElasticResNet
 
 SAMPLES, BATCH, STEPS = 70, 16, 8  # four steps an epoch
@@ -123,23 +133,28 @@ class Scenarios:
     def do_single(self, name):
         self.trained(name, network(), SingleNetwork())
 
-    def do_supernet(self, name):
+    def do_supernet(self, name, sub_networks=None):
         plugin = ElasticResNet(widths=((4, 6), (6, 8)), depths=(1, 2), stem_width=4)
         torch.manual_seed(2)
         supernet = plugin.supernet((1, 8, 8), 3)
-        rule = Sandwich(2, congruence=Congruence(LogitDifferenceInhibition(), reference="mean"))
-        objective = SupernetObjective(plugin.space((1, 8, 8), 3), rule, CrossEntropy(), (0,))
+        lessons = {"congruence": TeachingTerm(Mean(), LogitDifferenceInhibition())}
+        curriculum = Curriculum(sub_networks or Sandwich(2), lessons)
+        objective = SupernetObjective(plugin.space((1, 8, 8), 3), curriculum, CrossEntropy(), (0,))
         drawn = []
         architectures = objective.architectures
 
-        def noted(index):
-            chosen = architectures(index)
+        def noted(*arguments):
+            chosen = architectures(*arguments)
             drawn.append([architecture.id for architecture in chosen])
             return chosen
 
         objective.architectures = noted
         self.trained(name, supernet, objective)
         self.told[name]["architectures"] = drawn
+
+    def do_attentive(self, name):
+        """What is drawn depends on losses, which every process has of other images."""
+        self.do_supernet(name, Attentive(1, 4))
 
     def do_accumulated(self, name):
         self.trained(name, network(), SingleNetwork(), accumulation=2)
