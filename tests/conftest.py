@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -11,6 +12,9 @@ from hypothesis import settings
 
 from tests.tiny import write_tiny, write_tiny_update
 
+# Before anything imports torch, here and in every process a test starts: threads that wait for one another on networks
+# this small cost more than they bring, and the bits of a result depend on their number.
+os.environ["OMP_NUM_THREADS"] = "1"
 settings.register_profile("regnas", deadline=None)  # time belongs into the benchmarks
 settings.load_profile("regnas")
 

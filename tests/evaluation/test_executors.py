@@ -22,14 +22,6 @@ from regnas.space import Budget, BudgetSampler
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def some(space):
     anywhere, random = BudgetSampler(space, Budget(*space.macs_range)), Random(8)
