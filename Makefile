@@ -8,8 +8,10 @@ BIN := .venv/bin
 demo: .venv/installed
 	$(BIN)/regnas run search_configs/digits.toml $(if $(wildcard runs/digits/run.json),--resume)
 
+# In two processes, file by file, so that what the tests of a file share is made once; in order, so that no long file is
+# left to the end.
 test: .venv/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: .venv/installed-dev
 	$(BIN)/ruff check .

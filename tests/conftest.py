@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +16,12 @@ from tests.tiny import write_tiny, write_tiny_update
 
 settings.register_profile("regnas", deadline=None)  # time belongs into the benchmarks
 settings.load_profile("regnas")
+
+
+def pytest_collection_finish():
+    """One thread: on networks this small threads wait for one another, and the bits depend on how many there are."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
 
 
 @dataclass(frozen=True)
@@ -40,16 +49,31 @@ def wait_for(condition, process, seconds=120):
     raise AssertionError("the moment to kill never came")
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Outcome]) -> Path:
+    """A folder that the first process of the tests to need it makes, with what was printed; the others wait for it."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / name
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "stdout.txt").exists():
+            folder.mkdir()
+            outcome = make(folder)
+            assert outcome.code == 0, outcome.stderr
+            (folder / "stderr.txt").write_text(outcome.stderr)
+            (folder / "stdout.txt").write_text(outcome.stdout)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def finished_run(tmp_path_factory) -> Path:
     """A whole run on tiny data, with two worker processes; tests must not change it."""
-    folder = tmp_path_factory.mktemp("finished")
-    config = write_tiny(folder, workers=2)
-    outcome = regnas("run", config, "--out", folder / "run")
-    assert outcome.code == 0, outcome.stderr
-    (folder / "stdout.txt").write_text(outcome.stdout)
-    (folder / "stderr.txt").write_text(outcome.stderr)
-    return folder / "run"
+
+    def make(folder):
+        return regnas("run", write_tiny(folder, workers=2), "--out", folder / "run")
+
+    return made_once(tmp_path_factory, "finished", make) / "run"
 
 
 @pytest.fixture(scope="session")
@@ -58,9 +82,8 @@ def finished_update(tmp_path_factory) -> Path:
 
     Tests must not change it.
     """
-    folder = tmp_path_factory.mktemp("updated")
-    outcome = regnas("update", write_tiny_update(folder, workers=2), "--out", folder / "run")
-    assert outcome.code == 0, outcome.stderr
-    (folder / "stdout.txt").write_text(outcome.stdout)
-    (folder / "stderr.txt").write_text(outcome.stderr)
-    return folder / "run"
+
+    def make(folder):
+        return regnas("update", write_tiny_update(folder, workers=2), "--out", folder / "run")
+
+    return made_once(tmp_path_factory, "updated", make) / "run"

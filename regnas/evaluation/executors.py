@@ -77,8 +77,8 @@ class Processes:
             while given < len(groups):
                 while waiting and len(running) < self.workers:
                     index = waiting.popleft()
-                    worker = self._idle.pop() if self._idle else WorkerProcess(_keep_runner, self._source)
-                    running[worker.submit(_run_kept, list(groups[index]))] = index, worker
+                    future, worker = self._submit(list(groups[index]))
+                    running[future] = index, worker
                 done, _ = wait(running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
                 for future in done:
                     index, worker = running.pop(future)
@@ -101,6 +101,16 @@ class Processes:
         finally:
             for _, worker in running.values():  # still at work only where the search was stopped
                 worker.close()
+
+    def _submit(self, group: Group) -> tuple[Future[GroupResult], WorkerProcess]:
+        while self._idle:
+            worker = self._idle.pop()
+            try:
+                return worker.submit(_run_kept, group), worker
+            except BrokenProcessPool:  # it died while it had nothing to do
+                worker.close()
+        worker = WorkerProcess(_keep_runner, self._source)
+        return worker.submit(_run_kept, group), worker
 
     def close(self) -> None:
         for worker in self._idle:

@@ -17,7 +17,6 @@ from statistics import median
 from typing import NamedTuple
 
 import torch
-from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from regnas.errors import ArtifactError, ConfigurationError
@@ -200,6 +199,8 @@ def finished_table(path: Path, space: SearchSpace, conditions: Conditions, overw
 
 def additivity(foretold: Sequence[float], timed: Sequence[float]) -> Additivity:
     """Sums of parts against the times of whole networks, both in milliseconds."""
+    from scipy.stats import spearmanr  # here because every worker process would take half a second to import it
+
     scale = median(whole / parts for whole, parts in zip(timed, foretold, strict=True))
     error = median(abs(scale * parts / whole - 1) for whole, parts in zip(timed, foretold, strict=True))
     varied = len(set(foretold)) > 1 and len(set(timed)) > 1

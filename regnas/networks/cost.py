@@ -7,11 +7,12 @@ from contextlib import contextmanager
 
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 
 def macs_of(network: nn.Module, input_shape: tuple[int, int, int]) -> int:
     """Multiply-adds of one image in evaluation mode, by torch's own counter."""
+    from torch.utils.flop_counter import FlopCounterMode  # here because it imports triton, which no worker needs
+
     weight = next(network.parameters(), torch.empty(0))
     image = torch.zeros(1, *input_shape, device=weight.device, dtype=weight.dtype)
     counter = FlopCounterMode(display=False)

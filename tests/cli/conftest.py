@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import io
 import shutil
+from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
 from regnas.cli import exit_code
-from tests.conftest import Outcome, regnas
+from tests.conftest import Outcome, made_once
 from tests.predicting.fixtures import brightness_onnx, checkpoints
 from tests.tiny import write_tiny_update
 
@@ -45,9 +47,12 @@ def config(tmp_path):
 @pytest.fixture(scope="session")
 def exported_run(finished_run, tmp_path_factory):
     """The finished run with its family in every format; tests must not change it."""
-    run = tmp_path_factory.mktemp("exported") / "run"
-    shutil.copytree(finished_run, run)
-    outcome = regnas("export", run, "--format", "onnx", "--format", "torch-export", "--int8")
-    assert outcome.code == 0, outcome.stderr
-    (run.parent / "stdout.txt").write_text(outcome.stdout)
-    return run
+
+    def make(folder):
+        shutil.copytree(finished_run, folder / "run")
+        arguments = ["export", str(folder / "run"), "--format", "onnx", "--format", "torch-export", "--int8"]
+        with redirect_stdout(io.StringIO()) as stdout, redirect_stderr(io.StringIO()) as stderr:
+            code = exit_code(arguments)
+        return Outcome(code, stdout.getvalue(), stderr.getvalue())
+
+    return made_once(tmp_path_factory, "exported", make) / "run"

@@ -13,7 +13,7 @@ import numpy as np
 import optuna
 import pytest
 
-from tests.conftest import regnas
+from regnas.cli import exit_code
 
 
 def test_the_run_folder_holds_what_is_promised(finished_run):
@@ -83,39 +83,46 @@ def test_the_run_ends_with_the_table_and_the_path_of_the_report(finished_run):
     assert "<b>dot</b>" not in page  # a class name cannot inject markup
 
 
-def test_the_stages_one_by_one_are_the_run(finished_run, tmp_path):
-    """train, search, export and report on their own end with the same family and the same flips."""
-    config = finished_run.parent / "tiny.toml"
-    run = tmp_path / "run"
-    assert regnas("train", config, "--out", run).code == 0
-    assert optuna.get_all_study_names(f"sqlite:///{run / 'study.db'}") == []
-    assert regnas("search", run).code == 0
-    assert not (run / "family").exists()
-    assert regnas("export", run).code == 0
-    assert not (run / "report").exists()
-    assert regnas("report", run).code == 0
-    same_files(finished_run / "family", run / "family")
-    same_files(finished_run / "predictions", run / "predictions")
-    assert (run / "report" / "flips.json").read_bytes() == (finished_run / "report" / "flips.json").read_bytes()
-
-
-def test_one_and_two_workers_train_the_same_baselines(finished_run, tmp_path):
-    config = tmp_path / "tiny.toml"
+@pytest.fixture(scope="module")
+def run_by_stages(finished_run, tmp_path_factory):
+    """The same configuration by one worker instead of two: train, search, export and report on their own."""
+    folder = tmp_path_factory.mktemp("stages")
+    config, run = folder / "tiny.toml", folder / "run"
     config.write_text((finished_run.parent / "tiny.toml").read_text().replace("workers = 2", "workers = 1"))
-    outcome = regnas("run", config, "--out", tmp_path / "run")
-    assert outcome.code == 0, outcome.stderr
-    same_files(finished_run / "predictions", tmp_path / "run" / "predictions")
+    assert exit_code(["train", str(config), "--out", str(run)]) == 0
+    assert optuna.get_all_study_names(f"sqlite:///{run / 'study.db'}") == []
+    assert exit_code(["search", str(run)]) == 0
+    assert not (run / "family").exists()
+    assert exit_code(["export", str(run)]) == 0
+    assert not (run / "report").exists()
+    assert exit_code(["report", str(run)]) == 0
+    return run
 
 
-def test_another_seed_is_another_family(finished_run, tmp_path):
-    outcome = regnas("export", finished_run.parent / "tiny.toml", "--set", "seed=4", "--out", tmp_path / "run")
+def test_the_stages_one_by_one_are_the_run(finished_run, run_by_stages):
+    """They end with the same family and the same flips."""
+    assert json.loads((run_by_stages / "run.json").read_text())["configuration"]["machine"]["workers"] == 1
+    same_files(finished_run / "family", run_by_stages / "family")
+    assert (run_by_stages / "report" / "flips.json").read_bytes() == (
+        finished_run / "report" / "flips.json"
+    ).read_bytes()
+
+
+def test_one_and_two_workers_train_the_same_baselines(finished_run, run_by_stages):
+    same_files(finished_run / "predictions", run_by_stages / "predictions")
+
+
+def test_another_seed_is_another_family(finished_run, tmp_path, command):
+    config = finished_run.parent / "tiny.toml"
+    changed = ("--set", "seed=4", "--set", "machine.workers=1")
+    outcome = command("export", config, *changed, "--out", tmp_path / "run")
     assert outcome.code == 0, outcome.stderr
     weights = "family/small.safetensors"
     assert (tmp_path / "run" / weights).read_bytes() != (finished_run / weights).read_bytes()
 
 
-def test_list_shows_every_registered_part():
-    outcome = regnas("list")
+def test_list_shows_every_registered_part(command):
+    outcome = command("list")
     assert outcome.code == 0
     for name in ("elastic_resnet", "focal_distillation_kl", "R2", "evolution", "elodi", "image_folder", "digits"):
         assert name in outcome.stdout

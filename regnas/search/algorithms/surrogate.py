@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import BayesianRidge
 
 from regnas.search.algorithms.asking import Scored
 from regnas.space import Architecture, SearchSpace, gene_choices
@@ -22,6 +21,8 @@ class RewardSurrogate:
     """
 
     def __init__(self, space: SearchSpace, told: Sequence[Scored]) -> None:
+        from sklearn.linear_model import BayesianRidge  # here because it takes a second to import
+
         values = [(gene, value) for gene, values in gene_choices(space).items() for value in values]
         self._column = {pair: column for column, pair in enumerate(values)}
         self._space = space
