@@ -57,10 +57,10 @@ class Recipe:
     schedule: Literal["cosine", "one_cycle"] = "one_cycle"
     clip_norm: float = 5.0
     ema_decay: float = 0.0
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on CUDA, float32 elsewhere
     augmentation: Augmentation = field(default_factory=Augmentation)
-    # Both change the bits of a network, compile by the order of its sums; networks kept before there were such
-    # choices are those of the defaults.
+    # These change the bits of a network, compile by the order of its sums; networks kept before there were such
+    # choices are those of the defaults. Precision auto: bfloat16 on CUDA, float32 elsewhere.
+    precision: Literal["auto", "float32", "bfloat16"] = field(default="auto", metadata={"content": "unless default"})
     accumulation: int = field(default=1, metadata={"content": "unless default"})
     compile: bool = field(default=False, metadata={"content": "unless default"})
 
