@@ -141,8 +141,11 @@ class Bench:
 
     def processes(self, processes: Processes) -> dict[str, Any]:
         def alone(folder: Path) -> list[float]:
-            times = self.supernet_steps(folder) if processes.leads else [0.0] * (WARM_UP + self.steps + 1)
-            processes.sum_(torch.zeros(1))  # the other one waits
+            if not processes.leads:  # waits, and its times are not those that are kept
+                processes.sum_(torch.zeros(1))
+                return np.arange(WARM_UP + self.steps + 1).tolist()
+            times = self.supernet_steps(folder)
+            processes.sum_(torch.zeros(1))
             return times
 
         return self.in_turns(
