@@ -106,8 +106,7 @@ def run(
             search, architectures = search_family(job, evaluator)
         if last == "search":
             return None
-        with folder.timed("polish"):
-            polished = polish_family(job, supernet, architectures)
+        polished = polish_family(job, supernet, architectures)
         if last == "polish":
             return None
         with folder.timed("export"), _members_of(job, supernet, evaluator, polished) as members:
@@ -304,7 +303,8 @@ def polish_family(job: Job, supernet: nn.Module, architectures: Mapping[str, Arc
         key=(values.seed, "polish"),
         folder=job.folder.polish / digest_of(job.folder.facts["polish"]["settings"])[:12],
     )
-    polished = polisher.polish(architectures, job.alpha)
+    with job.folder.timed("polish"):
+        polished = polisher.polish(architectures, job.alpha)
     log.info("polished: %s", polished.summary)
     return polished
 
