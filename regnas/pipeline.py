@@ -53,7 +53,7 @@ from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, forma
 from regnas.supernet import space_of
 from regnas.training import Curriculum, ForkedTraining, SupernetObjective, Trainer, logits_on, predictions_from
 
-Stage = Literal["train", "search", "polish", "export", "baselines", "report"]
+Stage = Literal["train", "search", "export", "baselines", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 FAMILY = "family"
 
@@ -107,8 +107,6 @@ def run(
         if last == "search":
             return None
         polished = polish_family(job, supernet, architectures)
-        if last == "polish":
-            return None
         with folder.timed("export"), _members_of(job, supernet, evaluator, polished) as members:
             export_family(job, members, architectures, polished)
         if last == "export":

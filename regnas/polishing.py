@@ -7,7 +7,7 @@ What becomes of it is decided on the search split: the best of the points on the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -15,16 +15,19 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from regnas.errors import ArtifactError
 from regnas.evaluation import Evaluator
 from regnas.flips import negative_flip_rate
 from regnas.losses import CrossEntropy, KnowledgeDistillation, LogitDifferenceInhibition
-from regnas.runtime.files import digest_of
+from regnas.runtime.files import digest_of, read_json, write_json
 from regnas.runtime.randomness import Key
 from regnas.search import Measures, Reward
 from regnas.space import Architecture, SearchSpace
 from regnas.training import Curriculum, Ends, ForkedTraining, Given, SupernetObjective, TeachingTerm, Trainer
 from regnas.training.schedules import Ramp
 from regnas.training.teachers import Largest, Mean
+
+POINTS = "points.json"
 
 
 def _lessons() -> dict[str, TeachingTerm]:
@@ -133,11 +136,21 @@ class Polisher:
         training = self._training(members)
         ends = training.train(self.start, self.key, "polish")
         alphas = sorted({*self.settings.alphas, *([] if alpha is None else [alpha])})
-        points = [self._measured(members, None, None)]
-        points += [self._measured(members, value, ends.at(value)) for value in alphas]
+        points = self._points(members, [None, *alphas], ends, training.folder / POINTS)
         wanted = [point for point in points if point.alpha == alpha] if alpha is not None else points
         chosen = max(wanted, key=lambda point: point.reward)  # the first of equals: what needs no change
         return Polished(tuple(points), chosen, alpha is not None, ends, training.macs())
+
+    def _points(
+        self, members: Mapping[str, Architecture], alphas: Sequence[float | None], ends: Ends, record: Path
+    ) -> list[Point]:
+        """What is on record is not measured again."""
+        known = _recorded(record) if record.exists() else {}
+        for alpha in alphas:
+            if alpha not in known:
+                known[alpha] = self._measured(members, alpha, None if alpha is None else ends.at(alpha))
+        write_json(record, [point.to_json() for point in known.values()])
+        return [known[alpha] for alpha in alphas]
 
     def _training(self, members: Mapping[str, Architecture]) -> ForkedTraining:
         falling = sorted(members.values(), key=lambda member: self.space.cost(member).macs, reverse=True)
@@ -161,3 +174,10 @@ class Polisher:
         }
         mean = sum(top1.values()) / len(top1)
         return Point(alpha, top1, nfr, self.reward(Measures(mean, nfr)))
+
+
+def _recorded(path: Path) -> dict[float | None, Point]:
+    try:
+        return {point["alpha"]: Point(**point) for point in read_json(path)}
+    except (KeyError, TypeError) as error:
+        raise ArtifactError(f"{path} is damaged ({error!r}): delete it, and the points are measured again") from None

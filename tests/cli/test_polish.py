@@ -127,6 +127,17 @@ def test_killed_while_it_polishes_it_ends_with_the_same_bytes(run, polished_run)
     assert family(run) == family(polished_run)
 
 
+@pytest.mark.parametrize("content", ["[{}]", "{", "[1]"])
+def test_a_damaged_record_of_the_points_is_named(polished_run, tmp_path, refusal, content):
+    run = tmp_path / "run"
+    shutil.copytree(polished_run, run)
+    (record,) = run.glob("polish/*/*/points.json")
+    record.write_text(content)
+    code, (line,) = refusal("report", run)
+    assert code == 3
+    assert str(record) in line
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
