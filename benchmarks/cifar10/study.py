@@ -22,8 +22,8 @@ from benchmarks.cifar10.recording import Study
 from benchmarks.cifar10.searching import search_rows
 from benchmarks.cifar10.weights import FURTHER, ablation_rows, pc_training_row, polished_rows, sharing_rows
 
-BASELINES = [INDEPENDENT, focal_lm(1), elodi(0.8), ENSEMBLE]
-FURTHER_BASELINES = [focal_lm(0.1), focal_kl(1)]
+BASELINES = [INDEPENDENT, focal_lm(1), focal_lm(0.1), elodi(0.8), ENSEMBLE]
+FURTHER_BASELINES = [focal_kl(1)]
 
 Stage = Callable[[Study, int], None]
 STAGES: dict[str, tuple[Stage, tuple[int, ...]]] = {

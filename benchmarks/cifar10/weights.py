@@ -63,7 +63,6 @@ FURTHER = {
         Variant("mean-0.5", "mean logits, squared (LDI), weight 0.5", Mean(), LogitDifferenceInhibition(), 0.5),
         Variant("smaller-0.1", "next smaller one, FD-LM, weight 0.1", Smaller(), FocalDistillationLM(), 0.1),
         Variant("mean-kd-4", "mean logits, divergence (KD), weight 4", Mean(), KnowledgeDistillation(), 4.0),
-        Variant("mean-0.02", "mean logits, squared (LDI), weight 0.02", Mean(), LogitDifferenceInhibition(), 0.02),
     )
 }
 
