@@ -45,7 +45,7 @@ def wait_for(condition, process, seconds=120):
         if condition():
             return
         assert process.poll() is None, process.stderr.read()
-        time.sleep(0.002)
+        time.sleep(0.005)
     raise AssertionError("the moment to kill never came")
 
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.conftest import regnas, wait_for
+from tests.conftest import wait_for
 
 
 def start(config, run):
@@ -43,7 +43,7 @@ def family(run):
     return {path.name: path.read_bytes() for path in (run / "family").iterdir()}
 
 
-def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(finished_run, tmp_path):
+def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(finished_run, tmp_path, command):
     """One run, killed at every one of these moments."""
     config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
     for moment in MOMENTS.values():
@@ -51,7 +51,7 @@ def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(fin
         wait_for(lambda moment=moment: moment(run), process)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    outcome = regnas("run", config, "--out", run, "--resume")
+    outcome = command("run", config, "--out", run, "--resume")
     assert outcome.code == 0, outcome.stderr
     assert family(run) == family(finished_run)
     flips = "report/flips.json"
@@ -63,7 +63,9 @@ def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(fin
     ("number", "code", "moment"),
     [(signal.SIGINT, 130, "in the supernet's training"), (signal.SIGTERM, 143, "in the baselines")],
 )
-def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(finished_run, tmp_path, number, code, moment):
+def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(
+    finished_run, tmp_path, command, number, code, moment
+):
     config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
     process = start(config, run)
     wait_for(lambda: MOMENTS[moment](run), process)
@@ -72,5 +74,5 @@ def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(finished_run, t
     assert process.returncode == code
     assert f"continue with: regnas report {run}" in stderr
     assert f"interrupted by {signal.Signals(number).name}" in stderr
-    assert regnas("export", run).code == 0
+    assert command("export", run).code == 0
     assert family(run) == family(finished_run)

@@ -8,8 +8,8 @@ import shutil
 import optuna
 import pytest
 
+from regnas.runtime.workers import WorkerProcess
 from regnas.space import Architecture, contains
-from tests.conftest import regnas
 from tests.tiny import write_tiny
 
 
@@ -27,17 +27,26 @@ def architectures(run):
     return [Architecture.from_json(member["architecture"]) for member in manifest_of(run)["members"]]
 
 
-def test_one_worker_and_four_find_the_same_family(finished_run, tmp_path):
+def test_one_worker_and_four_find_the_same_family(finished_run, tmp_path, command, monkeypatch):
     """The finished run had two; only the search is run again, from the same supernet."""
+    started = []
+
+    def start(*arguments):
+        started.append(WorkerProcess(*arguments))
+        return started[-1]
+
+    monkeypatch.setattr("regnas.evaluation.executors.WorkerProcess", start)
+    monkeypatch.setattr("regnas.evaluation.evaluator.FEW", 0)  # so few candidates would not be given to workers
     for executor in ("inline", "processes=4"):
         run = tmp_path / executor
         run.mkdir()
         for name in ("run.json", "supernet"):
             source = finished_run / name
             shutil.copytree(source, run / name) if source.is_dir() else shutil.copy(source, run / name)
-        outcome = regnas("search", run, "--executor", executor)
+        outcome = command("search", run, "--executor", executor)
         assert outcome.code == 0, outcome.stderr
-        assert regnas("export", run).code == 0
+        assert bool(started) == (executor != "inline")
+        assert command("export", run).code == 0
         assert manifest_of(run) == manifest_of(finished_run)
 
 

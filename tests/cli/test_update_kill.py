@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from regnas.cli import exit_code
-from tests.conftest import regnas, wait_for
+from tests.conftest import wait_for
 from tests.tiny import write_tiny_update
 
 
@@ -98,8 +98,7 @@ def test_a_signal_stops_after_a_checkpoint_and_the_printed_command_goes_on(unbro
     assert in_training(cache)
     known = finished(cache)
     (command,) = re.findall(r"^continue with: regnas (.*)$", stderr, flags=re.MULTILINE)
-    outcome = regnas(*shlex.split(command))
-    assert outcome.code == 0, outcome.stderr
+    assert exit_code(shlex.split(command)) == 0
     assert (run / "report" / "update.json").read_bytes() == expected
     after = finished(cache)
     assert {path: after[path] for path in known} == known
