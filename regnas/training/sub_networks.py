@@ -110,7 +110,8 @@ class Given:
 
 
 SUB_NETWORKS: Registry[SubNetworks] = Registry(
-    "choice of sub-networks", {"sandwich": Sandwich, "nested": Nested, "attentive": Attentive}
+    "sub-networks",
+    {"sandwich": Sandwich, "nested": Nested, "attentive": Attentive},
 )
 
 
