@@ -28,11 +28,13 @@ import torch
 from regnas.config import parse_config
 from regnas.evaluation import Evaluator, ExecutorChoice
 from regnas.flips import flip_table
-from regnas.pipeline import Job, open_evaluator, prepare, train_supernet
+from regnas.job import Job, prepare
+from regnas.pipeline import open_evaluator
 from regnas.run_folder import RunFolder
 from regnas.runtime.machine import describe_machine
 from regnas.search import ALGORITHMS, FamilySearch, Study, Tier, TopOne, best, search
 from regnas.space import Architecture, SearchSpace
+from regnas.supernet_stage import train_supernet
 from regnas.training import logits_on, predictions_from
 
 CHECKPOINTS = (20, 40, 60, 80, 100, 150, 200)

@@ -35,12 +35,14 @@ from ofa.utils.pytorch_utils import count_net_flops
 from regnas.config import parse_config
 from regnas.data import Preprocessing
 from regnas.evaluation import LARGEST_GROUP, CandidateRunner, ExecutorChoice, in_prefix_order
-from regnas.pipeline import open_evaluator, prepare, search_family, train_supernet
+from regnas.job import prepare
+from regnas.pipeline import open_evaluator, search_family
 from regnas.run_folder import RunFolder
 from regnas.runtime.machine import describe_machine
 from regnas.search import Evolution, Measures, Trial
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, contains
 from regnas.supernet import supernet_plugins
+from regnas.supernet_stage import train_supernet
 
 IMAGENET = ((3, 224, 224), 1000)
 COUNT, REPEATS = 100, 5

@@ -10,19 +10,16 @@ import copy
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from regnas.added_budgets import name_added, with_added
+from regnas.added_budgets import with_added
 from regnas.baselines import Inherited, Source, SubNetwork, architecture_of
-from regnas.config import Config, LoadedConfig, assign, describe, parse_polish, timed
-from regnas.data import Splits
-from regnas.errors import ConfigurationError
+from regnas.config import Config, LoadedConfig, describe
 from regnas.evaluation import Evaluator, ExecutorChoice, SupernetWeights
 from regnas.exporting import (
     Origin,
@@ -36,49 +33,25 @@ from regnas.exporting import (
 )
 from regnas.family import Family, load_family
 from regnas.flips import Predictions
-from regnas.imports import ImportedSupernet, find_weights
-from regnas.losses import CrossEntropy
+from regnas.job import Job, PolishRequest, imported_weights, prepare
 from regnas.manifest import NOT_STATED
 from regnas.models import Model, Workshop, make_all, training_macs
-from regnas.polishing import Polished, Polisher, Polishing
+from regnas.polishing import Polished, Polisher
 from regnas.report import Method, ReportContents, SearchHistory, write_report
-from regnas.run_folder import RunFolder, check_space
-from regnas.runtime.files import digest_of, sha256_of
+from regnas.run_folder import RunFolder
+from regnas.runtime.files import digest_of
 from regnas.runtime.processes import ALONE, Processes
 from regnas.runtime.progress import track
-from regnas.runtime.randomness import Key, key_to_int
-from regnas.runtime.tensors import load_into
-from regnas.search import FamilySearch, Studies, open_storage, sqlite_storage
-from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, format_macs
-from regnas.supernet import space_of
-from regnas.training import Curriculum, ForkedTraining, SupernetObjective, Trainer, logits_on, predictions_from
+from regnas.search import FamilySearch
+from regnas.space import Architecture, format_macs
+from regnas.supernet_stage import supernet_training_macs, train_supernet
+from regnas.training import Trainer, logits_on, predictions_from
 
 Stage = Literal["train", "search", "export", "baselines", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 FAMILY = "family"
 
 log = logging.getLogger("regnas")
-
-
-@dataclass(frozen=True)
-class Job:
-    """What all stages share."""
-
-    config: LoadedConfig[Config]
-    folder: RunFolder
-    splits: Splits
-    space: SearchSpace
-    budgets: dict[str, Budget]  # of all members, those that were added later included
-    trainer: Trainer
-    device: torch.device
-    executor: ExecutorChoice
-    studies: Studies
-    polishing: Polishing | None
-    alpha: float | None  # the point of polishing that the user named
-
-    @property
-    def classes(self) -> int:
-        return len(self.splits.classes)
 
 
 def run(
@@ -120,136 +93,6 @@ def run(
             return None
     with folder.timed("report"):
         return report(job, methods, polished)
-
-
-@dataclass(frozen=True)
-class PolishRequest:
-    """What ``regnas polish`` was told: changes of the settings, and the point on the line."""
-
-    sets: Sequence[str] = ()
-    alpha: float | None = None
-
-
-def prepare(
-    config: LoadedConfig[Config],
-    folder: RunFolder,
-    executor: ExecutorChoice | None,
-    added_budgets: Sequence[str],
-    polish: PolishRequest | None = None,
-    processes: Processes = ALONE,
-) -> Job:
-    """Load the data and see that all that is asked for exists, before anything is trained."""
-    values = config.values
-    log.info("data: %s", describe(config.table, "data"))
-    splits = values.data.load()
-    folder.check_data(splits.summary())
-    space = space_of(values.supernet, splits.input_shape, len(splits.classes))
-    added = name_added(added_budgets, folder.facts.get("added_budgets", {}))
-    budgets = with_added(values.budgets, added)
-    space = timed(space, values.search, budgets, splits.input_shape, len(splits.classes))
-    check_curriculum(values, space)
-    check_budgets(budgets, space)
-    wanted = _wanted_polishing(config, folder, polish)
-    folder.keep("added_budgets", added)
-    folder.keep("polish", wanted)
-    imported = imported_weights(config, splits)
-    if imported is not None:
-        folder.check_file("weights", values.weights, imported.sha256)
-    if values.search.latency_table:
-        folder.check_file("latency_table", values.search.latency_table, sha256_of(Path(values.search.latency_table)))
-    device = processes.device(values.machine.device)
-    recipe = values.training.over(folder.processes)  # whoever continues the run, its steps stay as large
-    trainer = Trainer(recipe, splits.train, splits.preprocessing, device, processes)
-    # Weights and momenta in two checkpoints and a third being written, for the supernet and each single training.
-    trainings = 20 if values.training.epochs else 0
-    check_space(folder.path, 3 * 2 * 4 * space.cost(space.largest).parameters * trainings + 2**24)
-    executor = executor or ExecutorChoice(processes=values.machine.workers)
-    if values.search.storage:  # which others use too
-        studies = Studies(open_storage(values.search.storage), space, run=f"{folder.label}/")
-    else:
-        studies = Studies(open_storage(sqlite_storage(folder.study)), space)
-    polishing = None if wanted is None else parse_polish(wanted["settings"])
-    alpha = None if wanted is None else wanted["alpha"]
-    return Job(config, folder, splits, space, budgets, trainer, device, executor, studies, polishing, alpha)
-
-
-def _wanted_polishing(
-    config: LoadedConfig[Config], folder: RunFolder, request: PolishRequest | None
-) -> dict[str, Any] | None:
-    """Settings and alpha: as the command says now, as it said before, or as the configuration has it."""
-    known: dict[str, Any] | None = folder.facts.get("polish")
-    if known is None and "polish" in config.table:
-        known = {"settings": config.table["polish"], "alpha": None}
-    if request is None:
-        return known
-    settings = copy.deepcopy(known["settings"]) if known else {}
-    for assignment in request.sets:
-        assign(settings, assignment)
-    parse_polish(settings)  # refused before it is kept
-    if request.alpha is not None and not 0 <= request.alpha <= 1:
-        raise ConfigurationError(f"--alpha is {request.alpha:g}: it has to be between 0 (accuracy) and 1 (agreement)")
-    return {"settings": settings, "alpha": request.alpha}
-
-
-def check_curriculum(values: Config, space: SearchSpace) -> None:
-    try:
-        values.curriculum.check(space, values.training.ema_decay)
-    except ValueError as error:
-        raise ConfigurationError(f"curriculum: {error}") from None
-
-
-def check_budgets(budgets: Mapping[str, Budget], space: SearchSpace) -> dict[str, float]:
-    """The number of architectures inside each budget; an empty one is refused with the attainable range."""
-    counts = {}
-    for name, budget in budgets.items():
-        sampler = BudgetSampler(space, budget)
-        sampler.require_any(f"budgets.{name}")
-        counts[name] = sampler.count
-    return counts
-
-
-def imported_weights(config: LoadedConfig[Config], splits: Splits) -> ImportedSupernet | None:
-    """What the supernet starts from, if the configuration names it; refused where it does not belong."""
-    values = config.values
-    if not values.weights:
-        return None
-    return find_weights(values.weights, values.supernet, splits.input_shape, len(splits.classes))
-
-
-def train_supernet(job: Job) -> nn.Module:
-    """Train the supernet, from random or imported weights; with 0 epochs it is the imported one as it is."""
-    values = job.config.values
-    before = [_train_teacher(job, number) for number in range(_supernets_before(job))]
-    if values.training.epochs:
-        log.info("train the supernet: %s", describe(job.config.table, "supernet"))
-    key = (values.seed, "supernet")
-    supernet = _new_supernet(job, key)
-    if values.curriculum.interpolation is None or not values.training.epochs:
-        job.trainer.train(supernet, _supernet_objective(job, before), key, job.folder.supernet, "train supernet")
-    else:
-        ends = _forked(job, before).train(lambda: _new_supernet(job, key), key, "train supernet")
-        supernet.load_state_dict(ends.at(values.curriculum.interpolation))
-    return supernet.to(job.device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
-
-
-def _train_teacher(job: Job, number: int) -> nn.Module:
-    """One of the supernets that teach the run's own; in training mode, since its statistics belong to nobody."""
-    objective = _teacher_objective(job, number)
-    supernet = _new_supernet(job, objective.key)
-    place = job.folder.supernet / f"teacher-{number}"
-    job.trainer.train(supernet, objective, objective.key, place, f"train teacher {number + 1}")
-    return supernet.train()
-
-
-def _new_supernet(job: Job, key: tuple[Key, ...]) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(key_to_int(*key, "start"))
-        supernet = job.config.values.supernet.supernet(job.splits.input_shape, job.classes)
-    imported = imported_weights(job.config, job.splits)
-    if imported is not None:
-        log.info("start from imported weights: %s", imported.path)
-        load_into(supernet, imported.tensors(), imported.path)
-    return supernet
 
 
 def open_evaluator(job: Job, supernet: nn.Module) -> Evaluator:
@@ -488,44 +331,6 @@ def report(job: Job, methods: list[Method], polished: Polished | None) -> dict[s
 
 def _models(plans: Iterable[Mapping[str, Source]]) -> list[Model]:
     return [source for plan in plans for source in plan.values() if not isinstance(source, Inherited)]
-
-
-def _supernets_before(job: Job) -> int:
-    """Those that teach; with 0 epochs nobody is taught."""
-    return job.config.values.curriculum.supernets_before if job.config.values.training.epochs else 0
-
-
-def _supernet_objective(
-    job: Job, before: Sequence[nn.Module] = (), curriculum: Curriculum | None = None
-) -> SupernetObjective:
-    values = job.config.values
-    key = (values.seed, "supernet")
-    return SupernetObjective(job.space, curriculum or values.curriculum, CrossEntropy(), key, before)
-
-
-def _forked(job: Job, before: Sequence[nn.Module] = ()) -> ForkedTraining:
-    return ForkedTraining(
-        job.trainer,
-        lambda curriculum: _supernet_objective(job, before, curriculum),
-        job.config.values.curriculum,
-        job.folder.supernet,
-    )
-
-
-def _teacher_objective(job: Job, number: int) -> SupernetObjective:
-    values = job.config.values
-    key = (values.seed, "supernet", f"teacher-{number}")
-    return SupernetObjective(job.space, values.curriculum.without_ensembles(), CrossEntropy(), key)
-
-
-def supernet_training_macs(job: Job) -> int:
-    """Multiply-adds of the supernet's training, that of the supernets which teach it included."""
-    teachers = [_teacher_objective(job, number) for number in range(_supernets_before(job))]
-    if job.config.values.curriculum.interpolation is None:
-        own = job.trainer.macs(_supernet_objective(job).macs_of)
-    else:
-        own = _forked(job).macs()
-    return own + sum(job.trainer.macs(objective.macs_of) for objective in teachers)
 
 
 def _facts(job: Job, polished: Polished | None) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from regnas.config import is_update, load_config, load_table, presets
-from regnas.pipeline import check_budgets
+from regnas.job import check_budgets
 from regnas.registry import Registry
 from regnas.update.config import load_update
 from regnas.update.study import describe_scenario, plan_all

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.cifar10.recording import Study, load_family
 from regnas.baselines.sources import SubNetwork, planned
+from regnas.job import Job
 from regnas.methods import Method
 from regnas.methods.elodi import Elodi
 from regnas.methods.ensemble import Ensemble
@@ -16,7 +17,6 @@ from regnas.methods.focal_distillation_kl import FocalDistillationKL
 from regnas.methods.focal_distillation_lm import FocalDistillationLM
 from regnas.methods.none import NoTreatment
 from regnas.models import Model, Trained, Workshop, make_all, training_macs
-from regnas.pipeline import Job
 from regnas.space import Architecture
 
 MEMBERS = 4

@@ -18,7 +18,7 @@ from torch import nn
 
 from regnas.config import LoadedConfig, load_config
 from regnas.data import Splits
-from regnas.pipeline import Job, prepare
+from regnas.job import Job, prepare
 from regnas.run_folder import RunFolder
 from regnas.runtime.files import write_json
 from regnas.runtime.machine import describe_machine

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from benchmarks.cifar10.recording import Study, save_family, search_macs
 from regnas.evaluation import Evaluator
-from regnas.pipeline import Job, open_evaluator, supernet_training_macs, train_supernet
+from regnas.job import Job
+from regnas.pipeline import open_evaluator
 from regnas.search import Reward, Tier, TopOne, TopOneAndFlips, best, search
 from regnas.space import Architecture, Budget
+from regnas.supernet_stage import supernet_training_macs, train_supernet
 
 FOUR = ("1.2M +- 2 %", "1.9M +- 2 %", "3.0M +- 2 %", "4.8M +- 2 %")
 RATIOS = (0.05, 0.2, 1.0, 5.0, 20.0)

@@ -14,6 +14,7 @@ from torch import nn
 
 from benchmarks.cifar10.recording import ROW, Study, load_family
 from regnas.evaluation import Evaluator
+from regnas.job import Job
 from regnas.losses import (
     CrossEntropy,
     FocalDistillationLM,
@@ -21,10 +22,10 @@ from regnas.losses import (
     LogitDifferenceInhibition,
     Loss,
 )
-from regnas.pipeline import Job, supernet_training_macs, train_supernet
 from regnas.runtime.files import read_json
 from regnas.runtime.randomness import chooser
 from regnas.space import Architecture, BudgetSampler
+from regnas.supernet_stage import supernet_training_macs, train_supernet
 from regnas.training import Curriculum, ForkedTraining, Given, SupernetObjective, Teacher, TeachingTerm, Trainer
 from regnas.training.checkpoint import copy_checkpoints
 from regnas.training.schedules import Ramp

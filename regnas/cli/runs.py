@@ -17,7 +17,7 @@ from regnas.cli.app import Executor, Inexact, Out, Overwrite, Resume, Sets, Targ
 from regnas.errors import ConfigurationError, Interrupted
 
 if TYPE_CHECKING:
-    from regnas.pipeline import PolishRequest
+    from regnas.job import PolishRequest
 
 
 @app.command()
@@ -79,7 +79,7 @@ def polish(
     allow_inexact: Inexact = False,
 ) -> None:
     """Train the shared weights further for the members alone, and keep them where the search split says better."""
-    from regnas.pipeline import PolishRequest
+    from regnas.job import PolishRequest
 
     last = "report" if (Path(target) / "report").exists() else "export"  # a report that is there is written anew
     _run(target, out, None, True, False, allow_inexact, last, polish=PolishRequest(sets or (), alpha))
@@ -134,7 +134,7 @@ def update(
 def validate(config: Target, sets: Sets = None) -> None:
     """Check a configuration without training; print the attainable range of the budgets, or the update's methods."""
     from regnas.config import is_update, load_table, parse_config, timed
-    from regnas.pipeline import check_budgets, imported_weights
+    from regnas.job import check_budgets, imported_weights
     from regnas.space import format_macs, latency_range
     from regnas.supernet import space_of
 
