@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from regnas.training.checkpoint import last_checkpoint
 from tests.tiny import write_tiny
@@ -58,7 +60,15 @@ def test_interpolation_puts_the_supernet_between_its_two_ends(tmp_path, command)
     outcome = command("run", write_tiny(tmp_path), "--out", tmp_path / "run", *sets)
     assert outcome.code == 0, outcome.stderr
     folder = tmp_path / "run" / "supernet"
-    assert sorted(path.name for path in folder.iterdir()) == ["congruent", "plain", "shared"]
+    plain, congruent = (last_checkpoint(folder / end).part("model") for end in ("plain", "congruent"))
+    member = load_file(tmp_path / "run" / "family" / "small.safetensors")
+    convolutions = {name: tensor for name, tensor in member.items() if tensor.ndim == 4}
+    assert convolutions
+    for name, tensor in convolutions.items():
+        shape = tuple(slice(size) for size in tensor.shape)
+        one, other = (end[f"largest.{name}"][shape] for end in (plain, congruent))
+        assert not torch.equal(one, other)
+        torch.testing.assert_close(tensor, 0.5 * one + 0.5 * other, msg=name)
 
 
 @pytest.mark.parametrize(
