@@ -17,6 +17,7 @@ from regnas.methods.elodi import Elodi
 from regnas.methods.elodi_legacy import ElodiLegacy
 from regnas.methods.ensemble import Ensemble
 from regnas.methods.ewc import ElasticConsolidation
+from regnas.methods.fine_tuning import FineTuning
 from regnas.methods.focal_distillation_kl import FocalDistillationKL
 from regnas.methods.focal_distillation_lm import FocalDistillationLM
 from regnas.methods.gated_distillation import GatedDistillation
@@ -42,6 +43,11 @@ class Method(Protocol):
         """Whether it looks at references: in a chain it then runs once for every kind of them."""
         ...
 
+    @property
+    def fine_tunes(self) -> bool:
+        """Whether new models start from the old weights: it is then compared with plain fine-tuning."""
+        ...
+
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         """For every release of the chain, the model that stands in its place."""
         ...
@@ -51,6 +57,7 @@ METHODS: Registry[Method] = Registry(
     "method",
     {
         "none": NoTreatment,
+        "fine_tuning": FineTuning,
         "naive": Naive,
         "knowledge_distillation": KnowledgeDistillation,
         "focal_distillation_kl": FocalDistillationKL,

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from regnas import losses
 from regnas.methods.chain import Chain, feature_lessons
+from regnas.methods.tunable import tunable
 from regnas.models import Model
 
 
@@ -14,10 +15,11 @@ from regnas.models import Model
 class BackwardCompatible:
     """BCT: the old model's classifier has to read the new features too."""
 
-    weight: float = 1.0
+    weight: float = tunable(1.0)
 
     title: ClassVar[str] = "BCT"
     targeted: ClassVar[bool] = True
+    fine_tunes: ClassVar[bool] = False
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         loss = losses.BackwardCompatible()

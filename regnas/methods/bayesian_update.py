@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from regnas import losses
 from regnas.methods.chain import Chain, Stage, lessons
+from regnas.methods.tunable import tunable
 from regnas.models import BayesianUpdated, Model
 
 
@@ -20,9 +21,10 @@ class BayesianUpdate:
 
     cost_ratio: float = 2.0
     at: Literal["inference", "training"] = "inference"
-    weight: float = 1.0
+    weight: float = tunable(1.0)
 
     targeted: ClassVar[bool] = True
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         losses.BayesianUpdate(self.cost_ratio)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas.methods.chain import Chain, Stage, fine_tuned
+from regnas.methods.tunable import SHARES, tunable
 from regnas.models import Interpolated, Model
 
 
@@ -13,9 +14,10 @@ from regnas.models import Interpolated, Model
 class WeightInterpolation:
     """BCWI: alpha * old weights + (1 - alpha) * weights fine-tuned from them; alpha costs no training."""
 
-    alpha: float = 0.4
+    alpha: float = tunable(0.4, SHARES)
 
-    targeted: ClassVar[bool] = True
+    targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1:
@@ -26,7 +28,7 @@ class WeightInterpolation:
         return f"BCWI (α = {self.alpha:g})"
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.targeted(self._treat)
+        return chain.following(self._treat)
 
-    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+    def _treat(self, stage: Stage, previous: Model) -> Model:
         return Interpolated(previous, fine_tuned(stage, previous, "bcwi"), self.alpha)

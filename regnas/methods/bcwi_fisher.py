@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas.methods.chain import Chain, Stage, fine_tuned
+from regnas.methods.tunable import SHARES, tunable
 from regnas.models import Interpolated, Model
 
 
@@ -13,10 +14,11 @@ from regnas.models import Interpolated, Model
 class FisherInterpolation:
     """Fisher BCWI: interpolation in which a weight counts by how much its own model depends on it."""
 
-    alpha: float = 0.4
+    alpha: float = tunable(0.4, SHARES)
     samples: int = 512
 
-    targeted: ClassVar[bool] = True
+    targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1 or self.samples < 1:
@@ -27,7 +29,7 @@ class FisherInterpolation:
         return f"Fisher BCWI (α = {self.alpha:g})"
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.targeted(self._treat)
+        return chain.following(self._treat)
 
-    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+    def _treat(self, stage: Stage, previous: Model) -> Model:
         return Interpolated(previous, fine_tuned(stage, previous, "bcwi_fisher"), self.alpha, self.samples)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas.methods.chain import Chain, Stage, fine_tuned
+from regnas.methods.tunable import SHARES, tunable
 from regnas.models import Interpolated, Model, Soup
 
 
@@ -13,10 +14,11 @@ from regnas.models import Interpolated, Model, Soup
 class SoupInterpolation:
     """Soup BCWI: the old weights and the mean of m models fine-tuned from them."""
 
-    alpha: float = 0.4
+    alpha: float = tunable(0.4, SHARES)
     members: int = 4
 
-    targeted: ClassVar[bool] = True
+    targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1 or self.members < 2:
@@ -27,8 +29,8 @@ class SoupInterpolation:
         return f"Soup BCWI (m = {self.members}, α = {self.alpha:g})"
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.targeted(self._treat)
+        return chain.following(self._treat)
 
-    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+    def _treat(self, stage: Stage, previous: Model) -> Model:
         soup = Soup(tuple(fine_tuned(stage, previous, "bcwi_soup", repeat) for repeat in range(self.members)))
         return Interpolated(previous, soup, self.alpha)

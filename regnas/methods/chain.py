@@ -107,6 +107,13 @@ class Chain:
             models.append(stage.given or (treat(stage, models[-1], chosen) if chosen else stage.plain(models[-1])))
         return tuple(models)
 
+    def following(self, treat: Callable[[Stage, Model], Model]) -> tuple[Model, ...]:
+        """The first release is plain; each further one is made from the one before it, whatever the references."""
+        models: list[Model] = [self.stages[0].plain(None)]
+        for stage in self.stages[1:]:
+            models.append(stage.given or treat(stage, models[-1]))
+        return tuple(models)
+
     def _chosen(self, ancestors: Sequence[Model]) -> tuple[Model, ...]:
         return {
             "chain": tuple(ancestors[-1:]),

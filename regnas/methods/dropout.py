@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas.methods.chain import Chain
+from regnas.methods.tunable import SHARES, tunable
 from regnas.models import Model
 
 
@@ -13,10 +14,11 @@ from regnas.models import Model
 class Dropout:
     """Dropout before the classifier, in the old and the new model."""
 
-    probability: float = 0.2
+    probability: float = tunable(0.2, SHARES)
 
     title: ClassVar[str] = "Dropout"
     targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0 < self.probability < 1:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from regnas import losses
 from regnas.methods.chain import Chain, lessons
+from regnas.methods.tunable import tunable
 from regnas.models import Model
 
 
@@ -15,10 +16,11 @@ class DynamicFocalDistillation:
     """Dynamic FD: distillation to the old model where it gives the label more probability than the new one does."""
 
     temperature: float = 1.0
-    weight: float = 1.0
+    weight: float = tunable(1.0)
 
     title: ClassVar[str] = "Dynamic FD"
     targeted: ClassVar[bool] = True
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         losses.DynamicFocalDistillation(self.temperature)

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from regnas import losses
 from regnas.methods.chain import Chain, Stage
+from regnas.methods.tunable import SHARES, tunable
 from regnas.models import Lesson, Model
 
 
@@ -19,12 +20,13 @@ class Elodi:
     """
 
     members: int = 8
-    alpha: float = 0.8
+    alpha: float = tunable(0.8, SHARES)
     top_k: int = 10
     power: float = 2.0
     teacher: Literal["online", "offline"] = "online"
 
     targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.members < 1 or not 0 <= self.alpha <= 1:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from regnas import losses
 from regnas.methods.chain import Chain, Stage, lessons
+from regnas.methods.tunable import SHARES, tunable
 from regnas.models import Lesson, Model
 
 
@@ -15,12 +16,13 @@ class ElodiLegacy:
     """ELODI with a legacy old model: LDI to the ensemble (share ``lambda_``) and to the old model (the rest)."""
 
     members: int = 8
-    alpha: float = 0.8
+    alpha: float = tunable(0.8, SHARES)
     lambda_: float = 0.5
     top_k: int = 10
     power: float = 2.0
 
     targeted: ClassVar[bool] = True
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.members < 1 or not 0 <= self.alpha <= 1 or not 0 <= self.lambda_ <= 1:

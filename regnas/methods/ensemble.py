@@ -17,6 +17,7 @@ class Ensemble:
     members: int = 8
 
     targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.members < 2:

@@ -17,15 +17,16 @@ class ElasticConsolidation:
     samples: int = 512
 
     title: ClassVar[str] = "EWC"
-    targeted: ClassVar[bool] = True
+    targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.strength < 0 or self.samples < 1:
             raise ValueError("strength must not be negative and samples at least 1")
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.targeted(
-            lambda stage, previous, references: fine_tuned(
+        return chain.following(
+            lambda stage, previous: fine_tuned(
                 stage, previous, "ewc", tie=Consolidated(previous, self.strength, self.samples)
             )
         )

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from regnas import losses
 from regnas.methods.chain import Chain, lessons
+from regnas.methods.tunable import tunable
 from regnas.models import Model
 
 
@@ -17,10 +18,11 @@ class FocalDistillationKL:
     alpha: float = 1.0
     beta: float = 5.0
     temperature: float = 100.0
-    weight: float = 1.0
+    weight: float = tunable(1.0)
 
     title: ClassVar[str] = "FD-KL"
     targeted: ClassVar[bool] = True
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         losses.FocalDistillationKL(self.alpha, self.beta, self.temperature)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from regnas import losses
 from regnas.methods.chain import Chain, lessons
+from regnas.methods.tunable import tunable
 from regnas.models import Model
 
 
@@ -16,10 +17,11 @@ class FocalDistillationLM:
 
     alpha: float = 1.0
     beta: float = 5.0
-    weight: float = 1.0
+    weight: float = tunable(1.0)
 
     title: ClassVar[str] = "FD-LM"
     targeted: ClassVar[bool] = True
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         losses.FocalDistillationLM(self.alpha, self.beta)

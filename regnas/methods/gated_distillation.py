@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from regnas import losses
 from regnas.methods.chain import Chain, Stage, lessons
+from regnas.methods.tunable import tunable
 from regnas.models import Lesson, Model
 
 
@@ -15,11 +16,12 @@ class GatedDistillation:
     """MUSCLE's gate: the untreated new model trained on, to the old one where it is wrong and to itself elsewhere."""
 
     temperature: float = 1.0
-    weight: float = 1.0
+    weight: float = tunable(1.0)
     label_weight: float = 0.0
 
     title: ClassVar[str] = "Gated distillation (MUSCLE)"
     targeted: ClassVar[bool] = True
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         losses.GatedDistillation("wrong", self.temperature)

@@ -17,6 +17,7 @@ class HeterogeneousEnsemble:
     networks: tuple[Network, ...] = field(default=())
 
     targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not self.networks:

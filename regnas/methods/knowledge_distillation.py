@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from regnas import losses
 from regnas.methods.chain import Chain, lessons
+from regnas.methods.tunable import tunable
 from regnas.models import Model
 
 
@@ -15,10 +16,11 @@ class KnowledgeDistillation:
     """KD: distillation to the old model, all samples alike, at the temperature that PCT and ELODI distil with."""
 
     temperature: float = 100.0
-    weight: float = 1.0
+    weight: float = tunable(1.0)
 
     title: ClassVar[str] = "KD"
     targeted: ClassVar[bool] = True
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         losses.KnowledgeDistillation(self.temperature)

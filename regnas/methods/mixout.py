@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas.methods.chain import Chain, fine_tuned
+from regnas.methods.tunable import SHARES, tunable
 from regnas.models import MixedWithOld, Model
 
 
@@ -13,18 +14,19 @@ from regnas.models import MixedWithOld, Model
 class Mixout:
     """Mixout: fine-tuning in which every weight is, now and then, the old one."""
 
-    probability: float = 0.7
+    probability: float = tunable(0.7, SHARES)
 
     title: ClassVar[str] = "Mixout"
-    targeted: ClassVar[bool] = True
+    targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.probability < 1:
             raise ValueError(f"probability is {self.probability}: it has to lie between 0 and 1")
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.targeted(
-            lambda stage, previous, references: fine_tuned(
+        return chain.following(
+            lambda stage, previous: fine_tuned(
                 stage, previous, "mixout", tie=MixedWithOld(previous, self.probability)
             )
         )

@@ -15,6 +15,7 @@ class NoTreatment:
 
     title: ClassVar[str] = "No treatment"
     targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = False
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.untargeted(lambda stage, previous: stage.plain(previous))

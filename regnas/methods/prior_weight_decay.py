@@ -16,15 +16,16 @@ class PriorWeightDecay:
     strength: float = 0.01
 
     title: ClassVar[str] = "Prior WD"
-    targeted: ClassVar[bool] = True
+    targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.strength < 0:
             raise ValueError(f"strength is {self.strength}: it must not be negative")
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.targeted(
-            lambda stage, previous, references: fine_tuned(
+        return chain.following(
+            lambda stage, previous: fine_tuned(
                 stage, previous, "prior_weight_decay", tie=DecayedToOld(previous, self.strength)
             )
         )

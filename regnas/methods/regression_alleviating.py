@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from regnas import losses
 from regnas.methods.chain import Chain, feature_lessons
+from regnas.methods.tunable import tunable
 from regnas.models import Model
 
 
@@ -15,10 +16,11 @@ class RegressionAlleviating:
     """RACT: new features are near the old ones of the same sample and far from old and new ones of other classes."""
 
     temperature: float = 0.05
-    weight: float = 1.0
+    weight: float = tunable(1.0)
 
     title: ClassVar[str] = "RACT"
     targeted: ClassVar[bool] = True
+    fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         losses.RegressionAlleviating(self.temperature)
