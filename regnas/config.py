@@ -36,6 +36,9 @@ from regnas.training import (
 )
 
 PRESETS = "search_configs"
+# Batch-norm statistics of so many training images, or of all if there are fewer, are those of the data: which images
+# they are changes fewer than one answer in a thousand (benchmarks/calibration.md).
+CALIBRATION_IMAGES = 50_000
 
 
 def _parse_budget(value: object) -> Budget:
@@ -55,7 +58,7 @@ class SearchSettings:
     """
 
     candidates: int = 100
-    calibration_images: int = 512
+    calibration_images: int = 4096  # of candidates; networks that are kept have more
     reward: Reward = field(default_factory=TopOneAndFlips)
     algorithm: SearchAlgorithm = field(default_factory=Evolution)
     order: Order = "smallest_first"
@@ -91,12 +94,15 @@ class Config:
     search: SearchSettings = field(default_factory=SearchSettings)
     baselines: dict[str, Baseline] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
+    calibration_images: int = CALIBRATION_IMAGES  # of all networks that are exported and reported
     weights: str = ""  # what the supernet starts from: the name or the file of an imported one; empty: random numbers
     seed: int = 0
 
     def __post_init__(self) -> None:
         if not self.budgets:
             raise ValueError("budgets holds no member")
+        if self.calibration_images < 2:
+            raise ValueError("calibration_images must be at least 2")
         if not self.training.epochs:
             self._check_untrained()
         ordered = list(self.budgets.items())

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from regnas.added_budgets import with_added
 from regnas.baselines import Inherited, Source, SubNetwork, architecture_of
 from regnas.config import Config, LoadedConfig, describe
-from regnas.evaluation import Evaluator, ExecutorChoice, SupernetWeights
+from regnas.evaluation import CalibrationImages, Evaluator, ExecutorChoice, SupernetWeights
 from regnas.exporting import (
     Origin,
     current_family,
@@ -97,7 +97,8 @@ def run(
 
 def open_evaluator(job: Job, supernet: nn.Module) -> Evaluator:
     weights = SupernetWeights.of(supernet, job.config.values.supernet, job.splits.input_shape, job.classes)
-    calibration_images = job.config.values.search.calibration_images
+    values = job.config.values
+    calibration_images = CalibrationImages(values.search.calibration_images, values.calibration_images)
     return Evaluator.on_executor(job.executor, weights, job.splits, calibration_images, job.device)
 
 
@@ -277,7 +278,7 @@ def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str,
         training=recipe,
         fine_tuning=recipe,
         device=job.device,
-        calibration_images=values.search.calibration_images,
+        calibration_images=values.calibration_images,
         folder=job.folder.trainings,
         seed=values.seed,
     )

@@ -1,13 +1,14 @@
 """What candidates predict: extracted, calibrated and run, together where they begin alike, here or by workers."""
 
 from regnas.evaluation.candidates import CandidateRunner, RunnerSource, SupernetWeights
-from regnas.evaluation.evaluator import LARGEST_GROUP, Evaluator
+from regnas.evaluation.evaluator import LARGEST_GROUP, CalibrationImages, Evaluator
 from regnas.evaluation.executors import CandidateExecutor, ExecutorChoice
 from regnas.evaluation.latency import finished_table, measure_latencies
 from regnas.evaluation.prefixes import in_prefix_order
 
 __all__ = [
     "LARGEST_GROUP",
+    "CalibrationImages",
     "CandidateExecutor",
     "CandidateRunner",
     "Evaluator",

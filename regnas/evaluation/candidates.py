@@ -16,7 +16,7 @@ from regnas.networks import fold_batch_norms, folding_is_exact
 from regnas.runtime.signals import stop_if_asked
 from regnas.space import Architecture
 from regnas.supernet import InputShape, Supernet, SupernetPlugin
-from regnas.training import calibrating, calibration_batch, prediction_batch, prepared
+from regnas.training import Prepared, batches_of, calibrate, group_batch_size, prediction_batch, prepared
 
 Predicted = NDArray[np.int64]  # [samples], the class of the highest logit
 
@@ -69,19 +69,18 @@ class CandidateRunner:
         return sum(tensor.nbytes for tensor in self._supernet.state_dict().values())
 
     @torch.no_grad()
-    def network(self, architecture: Architecture) -> nn.Module:
-        """The sub-network on its own with its own batch-norm statistics, in evaluation mode."""
+    def network(self, architecture: Architecture, calibration: Tensor) -> nn.Module:
+        """The sub-network on its own with the batch-norm statistics of these images, in evaluation mode."""
+        images = Prepared(calibration, self._preprocessing, self._device)
         network = self._supernet.extract(architecture).to(memory_format=torch.channels_last)
-        with calibrating(network):
-            for batch in self._calibration_batches():
-                network(batch)
-        return network
+        return calibrate(network, images)
 
     def run(self, architectures: Sequence[Architecture]) -> tuple[list[Predicted], float]:
         """What each predicts, and the seconds of all that were spent inside forward passes."""
         clock = Clock()
         trees = parts_trees(architectures, self._supernet.extract)
         calibrate_trees(trees, self._calibration_batches(), clock)
+        stop_if_asked()
         if self._may_fold(architectures[0]):
             for tree in trees:
                 for node in tree.nodes():
@@ -98,13 +97,15 @@ class CandidateRunner:
     def _may_fold(self, architecture: Architecture) -> bool:
         """Folding is for networks that register their norms in the order in which they run: looked at once."""
         if self._folds is None:
-            network = self.network(architecture)
-            images = prepared(self._calibration[:FOLDING_IMAGES], self._preprocessing, self._device)
+            few = self._calibration[:FOLDING_IMAGES]
+            network = self.network(architecture, few)
+            images = prepared(few, self._preprocessing, self._device)
             self._folds = folding_is_exact(network, images)
         return self._folds
 
-    def _calibration_batches(self) -> Iterator[Tensor]:
-        return self._batches(self._calibration, calibration_batch(self._calibration))
+    def _calibration_batches(self) -> list[Tensor]:
+        images = Prepared(self._calibration, self._preprocessing, self._device)
+        return list(batches_of(images, group_batch_size(*self._calibration.shape[-2:])))
 
     def _batches(self, images: Tensor, size: int) -> Iterator[Tensor]:
         for batch in torch.split(images, size):

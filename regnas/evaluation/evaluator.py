@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import nn
 
-from regnas.data import Split, Splits
+from regnas.data import Splits
 from regnas.evaluation.candidates import CandidateRunner, RunnerSource, SupernetWeights
 from regnas.evaluation.executors import CandidateExecutor, ExecutorChoice, InProcess
 from regnas.flips import Predictions
@@ -26,11 +27,23 @@ GROUP_BYTES = 2**28
 FEW = 4
 
 
+class CalibrationImages(NamedTuple):
+    """How many training images batch-norm statistics are taken of: of candidates, and of networks that are kept."""
+
+    candidates: int
+    networks: int
+
+
 class Evaluator:
     """Predictions of sub-networks, wherever they are run."""
 
-    def __init__(self, runner: CandidateRunner, executor: CandidateExecutor, split: Split) -> None:
+    def __init__(
+        self, runner: CandidateRunner, executor: CandidateExecutor, splits: Splits, calibration_images: int
+    ) -> None:
+        split = splits.search
         self.forward_seconds = 0.0  # of all workers
+        self._train = splits.train
+        self._calibration_images = calibration_images  # of networks that are kept, not those of candidates
         self._runner = runner
         self._executor = executor
         self._here = InProcess(runner)
@@ -43,12 +56,12 @@ class Evaluator:
 
     @classmethod
     def in_process(
-        cls, supernet: Supernet, splits: Splits, calibration_images: int, device: torch.device
+        cls, supernet: Supernet, splits: Splits, calibration_images: CalibrationImages, device: torch.device
     ) -> Evaluator:
         """Without workers, for one supernet that is at hand."""
-        calibration = spread_images(splits.train, calibration_images)
+        calibration = spread_images(splits.train, calibration_images.candidates)
         runner = CandidateRunner(supernet, calibration, splits.search.images[:], splits.preprocessing, device)
-        return cls(runner, InProcess(runner), splits.search)
+        return cls(runner, InProcess(runner), splits, calibration_images.networks)
 
     @classmethod
     def on_executor(
@@ -56,18 +69,18 @@ class Evaluator:
         choice: ExecutorChoice,
         weights: SupernetWeights,
         splits: Splits,
-        calibration_images: int,
+        calibration_images: CalibrationImages,
         device: torch.device,
     ) -> Evaluator:
-        calibration = spread_images(splits.train, calibration_images)
+        calibration = spread_images(splits.train, calibration_images.candidates)
         images = splits.search.images[:]
         source = RunnerSource(weights, calibration, images, splits.preprocessing, str(device), torch.get_num_threads())
         runner = source.build()
-        return cls(runner, choice.open(runner, source), splits.search)
+        return cls(runner, choice.open(runner, source), splits, calibration_images.networks)
 
     def network(self, architecture: Architecture) -> nn.Module:
         """The sub-network on its own with its own batch-norm statistics, in evaluation mode."""
-        return self._runner.network(architecture)
+        return self._runner.network(architecture, spread_images(self._train, self._calibration_images))
 
     def predict(self, architecture: Architecture) -> Predictions:
         (predictions,) = self.predict_each([architecture])

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regnas.space import Architecture
-from regnas.training import calibrating
+from regnas.training import settle
 
 
 @dataclass
@@ -70,14 +70,13 @@ def parts_trees(
 
 
 @torch.no_grad()
-def calibrate_trees(trees: Sequence[PartsTree], batches: Iterable[Tensor], clock: Clock) -> None:
+def calibrate_trees(trees: Sequence[PartsTree], batches: Sequence[Tensor], clock: Clock) -> None:
     """Give every part the batch-norm statistics of these images, and leave all in evaluation mode."""
-    whole = nn.ModuleList(node.part for tree in trees for node in tree.nodes())
-    with calibrating(whole):
-        for images in batches:
-            with clock:
-                for tree in trees:
-                    _run(tree, images, {}, to_the_end=False)
+    for tree in trees:
+        for node in tree.nodes():
+            node.part.eval()
+        with clock:
+            _calibrate(tree, batches)
 
 
 @torch.no_grad()
@@ -85,20 +84,27 @@ def run_trees(trees: Sequence[PartsTree], images: Tensor) -> dict[int, Tensor]:
     """The logits of every candidate, by its index."""
     logits: dict[int, Tensor] = {}
     for tree in trees:
-        _run(tree, images, logits, to_the_end=True)
+        _run(tree, images, logits)
     return logits
 
 
-def _run(tree: PartsTree, x: Tensor, logits: dict[int, Tensor], to_the_end: bool) -> None:
+def _calibrate(tree: PartsTree, batches: Sequence[Tensor]) -> None:
     # Calibration ends with the last statistics: a classifier has none.
-    if not to_the_end and not tree.branches and not _has_statistics(tree.part):
+    if not tree.branches and not _has_statistics(tree.part):
         return
+    outputs = settle(tree.part, batches)
+    del batches
+    for branch in tree.branches.values():
+        _calibrate(branch, outputs)
+
+
+def _run(tree: PartsTree, x: Tensor, logits: dict[int, Tensor]) -> None:
     y = tree.part(x)
     del x
     if tree.index is not None:
         logits[tree.index] = y
     for branch in tree.branches.values():
-        _run(branch, y, logits, to_the_end)
+        _run(branch, y, logits)
 
 
 def _has_statistics(part: nn.Module) -> bool:

@@ -22,7 +22,7 @@ from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import key_to_int
 from regnas.runtime.tensors import load_into, load_tensors, save_tensors
 from regnas.runtime.workers import run_in_order
-from regnas.training import Recipe, Trainer, first_images, logits_on
+from regnas.training import Prepared, Recipe, Trainer, logits_on, spread_images
 
 NETWORK = "network.safetensors"
 RECORD = "model.json"
@@ -91,8 +91,10 @@ class Workshop:
     def trainer(self, recipe: Recipe, share: Share) -> Trainer:
         return Trainer(recipe, self.samples(share), self.splits.preprocessing, self.device)
 
-    def calibration(self, share: Share) -> Tensor:
-        return first_images(self.samples(share), self.splits.preprocessing, self.calibration_images, self.device)
+    def calibration(self, share: Share) -> Prepared:
+        """The images that batch-norm statistics are taken of."""
+        images = spread_images(self.samples(share), self.calibration_images)
+        return Prepared(images, self.splits.preprocessing, self.device)
 
     def logits(self, model: Model, split: Split) -> Tensor:
         """[samples of the split, classes of the model], on the CPU."""

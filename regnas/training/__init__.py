@@ -1,10 +1,11 @@
 """Training of supernets and of single networks."""
 
-from regnas.training.calibration import calibrate, calibrating, calibration_batch
+from regnas.training.calibration import batches_of, calibrate, group_batch_size, settle
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
 from regnas.training.prediction import (
+    Prepared,
     first_images,
     gathered,
     logits_of,
@@ -38,6 +39,7 @@ __all__ = [
     "LogitTerm",
     "Mixing",
     "Objective",
+    "Prepared",
     "QuadraticPenalty",
     "Recipe",
     "Schedule",
@@ -49,16 +51,17 @@ __all__ = [
     "Teacher",
     "TeachingTerm",
     "Trainer",
+    "batches_of",
     "calibrate",
-    "calibrating",
-    "calibration_batch",
     "first_images",
     "gathered",
+    "group_batch_size",
     "logits_of",
     "logits_on",
     "mean_logits",
     "prediction_batch",
     "predictions_from",
     "prepared",
+    "settle",
     "spread_images",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -32,6 +33,21 @@ def spread_images(split: Split, count: int) -> Tensor:
 def first_images(split: Split, preprocessing: Preprocessing, count: int, device: torch.device) -> Tensor:
     """``spread_images``, as a network reads them."""
     return prepared(spread_images(split, count), preprocessing, device)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Images [N, C, H, W] that are kept as bytes; a slice of them is prepared for a network when it is asked for."""
+
+    images: Tensor
+    preprocessing: Preprocessing
+    device: torch.device
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: slice) -> Tensor:
+        return prepared(self.images[index], self.preprocessing, self.device)
 
 
 def prepared(images: Images, preprocessing: Preprocessing, device: torch.device) -> Tensor:

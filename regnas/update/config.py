@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from regnas.components import Builder
-from regnas.config import LoadedConfig, Machine, is_update, load_table
+from regnas.config import CALIBRATION_IMAGES, LoadedConfig, Machine, is_update, load_table
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ConfigurationError
 from regnas.methods import METHODS, Chain, Method, References, Release, Stage
@@ -22,8 +22,6 @@ class UpdateConfig:
 
     ``references`` are tried one after the other where there are three models or more. ``fine_tuning`` is the recipe of
     every training that starts from another model's weights. ``cache`` keeps trained networks for further runs.
-    Batch norm is calibrated on many images: with 512, which ones they are alone flips two answers in a hundred (small
-    ResNet, CIFAR-10), with 8192 four in a thousand.
     """
 
     data: DataSet
@@ -33,7 +31,7 @@ class UpdateConfig:
     fine_tuning: Recipe | None = None
     references: tuple[References, ...] = ("chain",)
     seeds: tuple[int, ...] = (0,)
-    calibration_images: int = 8192
+    calibration_images: int = CALIBRATION_IMAGES
     cache: str = "~/.cache/regnas/models"
     machine: Machine = field(default_factory=Machine)
 

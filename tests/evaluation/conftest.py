@@ -8,7 +8,7 @@ from random import Random
 import pytest
 import torch
 
-from regnas.evaluation import Evaluator, ExecutorChoice, SupernetWeights
+from regnas.evaluation import CalibrationImages, Evaluator, ExecutorChoice, SupernetWeights
 from regnas.evaluation.prefixes import in_prefix_order
 from regnas.space import Budget, BudgetSampler
 from tests.evaluation.fixtures import evaluator, no_signal_left, plugin, space, splits, supernet
@@ -26,7 +26,7 @@ def some(space):
 def open_evaluator(plugin, supernet, splits):
     weights = SupernetWeights.of(supernet, plugin, splits.input_shape, 3)
     on_cpu = torch.device("cpu")
-    return lambda choice: Evaluator.on_executor(ExecutorChoice.parse(choice), weights, splits, 64, on_cpu)
+    return lambda choice: Evaluator.on_executor(ExecutorChoice.parse(choice), weights, splits, CalibrationImages(64, 64), on_cpu)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regnas.data import Arrays
-from regnas.evaluation import Evaluator
+from regnas.evaluation import CalibrationImages, Evaluator
 from regnas.runtime import signals
 from supernets.elastic_resnet import ElasticResNet
 from tests.tiny import write_arrays
@@ -34,7 +34,7 @@ def supernet(splits):
 
 @pytest.fixture(scope="session")
 def evaluator(supernet, splits):
-    return Evaluator.in_process(supernet, splits, 64, torch.device("cpu"))
+    return Evaluator.in_process(supernet, splits, CalibrationImages(64, 64), torch.device("cpu"))
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from regnas.evaluation import Evaluator
+from regnas.evaluation import CalibrationImages, Evaluator
 from regnas.evaluation.candidates import CandidateRunner
 from regnas.evaluation.prefixes import in_prefix_order, parts_trees
 from regnas.networks import fold_batch_norms, folding_is_exact
@@ -91,7 +91,7 @@ def test_a_network_that_comes_in_one_piece_is_run_whole(some, supernet, splits, 
 
 def test_the_supernet_is_left_as_it_was(some, supernet, splits):
     before = {name: tensor.clone() for name, tensor in supernet.state_dict().items()}
-    list(Evaluator.in_process(supernet, splits, 64, CPU).predict_each(some[:3]))
+    list(Evaluator.in_process(supernet, splits, CalibrationImages(64, 64), CPU).predict_each(some[:3]))
     assert all(torch.equal(tensor, before[name]) for name, tensor in supernet.state_dict().items())
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import MetaData, select
 from torch import nn
 
 from regnas.errors import ArtifactError, BudgetInfeasible, Interrupted
-from regnas.evaluation import Evaluator
+from regnas.evaluation import CalibrationImages, Evaluator
 from regnas.flips import negative_flip_rate
 from regnas.runtime import signals
 from regnas.search import (
@@ -159,7 +159,7 @@ def test_an_architecture_is_evaluated_once(supernet, splits, space):
             return self.supernet.extract(architecture)
 
     counting = Counting(supernet)
-    evaluator = Evaluator.in_process(counting, splits, 64, torch.device("cpu"))
+    evaluator = Evaluator.in_process(counting, splits, CalibrationImages(64, 64), torch.device("cpu"))
     first = evaluator.predict(space.smallest)
     before = counting.extracted
     assert evaluator.predict(space.smallest) is first

@@ -32,7 +32,7 @@ def test_calibrated_candidates_predict_what_ofas_predict():
         set_running_statistics(peer, [(preprocessing(calibration), None)])
         with torch.no_grad():
             expected = peer.eval()(preprocessing(images))
-            alone = runner.network(architecture)(preprocessing(images))
+            alone = runner.network(architecture, calibration)(preprocessing(images))
         torch.testing.assert_close(alone, expected, rtol=1e-3, atol=1e-3 * float(expected.std()))
         top, second = expected.topk(2).values.unbind(1)
         clear = (top - second > 3e-3 * expected.std()).numpy()  # only a tie may be decided otherwise
