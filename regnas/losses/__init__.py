@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regnas.losses.backward_compatible import BackwardCompatible
 from regnas.losses.bayesian_update import BayesianUpdate, cost_ratio_decision
-from regnas.losses.centred_logit_distance import CentredLogitDistance
+from regnas.losses.centered_logit_distance import CenteredLogitDistance
 from regnas.losses.cross_entropy import CrossEntropy
 from regnas.losses.dynamic_focal_distillation import DynamicFocalDistillation
 from regnas.losses.features import Embedding, FeatureLoss, matched
@@ -46,7 +46,7 @@ LOSSES: Registry[Loss] = Registry(
         "gated_distillation": GatedDistillation,
         "logit_difference_inhibition": LogitDifferenceInhibition,
         "bayesian_update": BayesianUpdate,
-        "centred_logit_distance": CentredLogitDistance,
+        "centered_logit_distance": CenteredLogitDistance,
     },
 )
 
@@ -63,7 +63,7 @@ __all__ = [
     "LOSSES",
     "BackwardCompatible",
     "BayesianUpdate",
-    "CentredLogitDistance",
+    "CenteredLogitDistance",
     "CrossEntropy",
     "DynamicFocalDistillation",
     "Embedding",

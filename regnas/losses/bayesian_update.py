@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from regnas.losses.known_classes import known_logits
+
 
 def cost_ratio_decision(log_posterior: Tensor, old_prediction: Tensor, cost_ratio: float) -> Tensor:
     """The best class k if posterior(k) > cost_ratio * posterior(old prediction), else the old prediction.
@@ -42,6 +44,7 @@ class BayesianUpdate:
             raise ValueError(f"cost_ratio is {self.cost_ratio}: it has to be 1 or above")
 
     def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
-        log_posterior = F.log_softmax(reference.detach(), dim=1) + F.log_softmax(logits.detach(), dim=1)  # [N, C]
-        decision = cost_ratio_decision(log_posterior, reference.argmax(dim=1), self.cost_ratio)  # [N, C] -> [N]
+        likelihood = F.log_softmax(known_logits(logits, reference).detach(), dim=1)  # [N, C] -> [N, K]
+        log_posterior = F.log_softmax(reference.detach(), dim=1) + likelihood  # [N, K]
+        decision = cost_ratio_decision(log_posterior, reference.argmax(dim=1), self.cost_ratio)  # [N, K] -> [N]
         return F.cross_entropy(logits, decision, reduction="none")  # [N, C] -> [N]

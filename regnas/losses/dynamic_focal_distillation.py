@@ -16,8 +16,8 @@ class DynamicFocalDistillation:
     """Dynamic FD: temperature-scaled divergence where the reference gives the label more probability.
 
     1[p_r(y) > p_z(y)] * tau^2 * KL(softmax(r / tau) || softmax(z / tau)), with z the network's logits, r the
-    reference's, y the label and tau the temperature; the probabilities p of the gate are at temperature 1. The gate
-    passes no gradient.
+    reference's, y the label and tau the temperature; the probabilities p of the gate are at temperature 1 and among
+    all classes of each model, so that it sees a label that lost to an added class. The gate passes no gradient.
     """
 
     temperature: float = 1.0

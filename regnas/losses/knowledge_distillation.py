@@ -7,17 +7,18 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
+from regnas.losses.known_classes import known_logits
 from regnas.losses.limits import require_positive
 
 
 def scaled_divergence(logits: Tensor, reference: Tensor, temperature: float) -> Tensor:
-    """tau^2 * KL(softmax(reference / tau) || softmax(logits / tau)), for each sample.
+    """tau^2 * KL(softmax(reference / tau) || softmax(logits / tau)) among the classes that both know, per sample.
 
-    The factor tau^2 keeps the gradients of the size they have at tau = 1. For large tau this becomes the squared
-    distance of the centred logits over twice the number of classes.
+    The factor tau^2 keeps the gradients of the size they have at tau = 1. For large tau this becomes half the mean over
+    the classes of the squared distance of the centered logits, so it does not grow with their number.
     """
     divergence = F.kl_div(
-        F.log_softmax(logits / temperature, dim=1),
+        F.log_softmax(known_logits(logits, reference) / temperature, dim=1),
         F.log_softmax(reference / temperature, dim=1),
         reduction="none",
         log_target=True,

@@ -10,11 +10,12 @@ from torch import Tensor
 def on_known_classes(
     loss: Callable[[Tensor, Tensor, Tensor], Tensor], logits: Tensor, targets: Tensor, reference: Tensor
 ) -> Tensor:
-    """The loss [N] among the classes that the reference knows, and 0 for samples of any other class.
+    """The loss [N] of samples whose class the reference knows, and 0 for samples of any other class.
 
     The reference knows the first of the network's classes: ``reference`` is [N, K], ``logits`` [N, C], K <= C. About
-    a class that it never saw it has nothing to say, so those samples pull at nothing, and no sample pulls at the
-    logits of the added classes.
+    a class that it never saw it has nothing to say, so those samples pull at nothing. The loss gets all logits: a gate
+    has to see a sample that an added class has taken over. Distances compare ``known_logits`` alone, so that no sample
+    pulls at the logits of the added classes.
     """
     known_classes, classes = reference.shape[1], logits.shape[1]
     if known_classes == classes:
@@ -22,8 +23,13 @@ def on_known_classes(
     if known_classes > classes:
         raise ValueError(f"the reference has {known_classes} classes and the network {classes}: it needs those too")
     known = targets < known_classes  # [N]
-    values = loss(logits[known, :known_classes], targets[known], reference[known])  # [M, K], [M], [M, K] -> [M]
+    values = loss(logits[known], targets[known], reference[known])  # [M, C], [M], [M, K] -> [M]
     return spread(values, known)
+
+
+def known_logits(logits: Tensor, reference: Tensor) -> Tensor:
+    """The logits of the classes that both know: [N, C], [N, K] -> [N, K]."""
+    return logits[:, : reference.shape[1]]
 
 
 def spread(values: Tensor, chosen: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from regnas.models import Checkpoint, FeatureLesson, Lesson, Model, Published, T
 from regnas.networks import Network
 from regnas.runtime.files import sha256_of
 
+Mixture = Literal["sum", "convex"]  # CE + w D, or (1 - w) CE + w D
 References = Literal["chain", "radial", "fc", "untargeted"]
 
 
@@ -121,6 +122,13 @@ class Chain:
             "fc": tuple(ancestors),
             "untargeted": (),
         }[self.references]
+
+
+def label_weight(weight: float, mixture: Mixture) -> float:
+    """Of cross-entropy beside a term of this weight: 1 in a ``sum``, 1 - weight in a ``convex`` mixture (PCT, eq. 4)."""
+    if mixture == "convex" and not 0 <= weight <= 1:
+        raise ValueError(f'weight is {weight}: in a convex mixture it has to lie between 0 and 1, else mixture = "sum"')
+    return 1 - weight if mixture == "convex" else 1.0
 
 
 def lessons(loss: Loss, weight: float, references: Sequence[Model]) -> tuple[Lesson, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas import losses
-from regnas.methods.chain import Chain, lessons
+from regnas.methods.chain import Chain, Mixture, label_weight, lessons
 from regnas.methods.tunable import tunable
 from regnas.models import Model
 
@@ -18,16 +18,21 @@ class FocalDistillationLM:
     alpha: float = 1.0
     beta: float = 5.0
     weight: float = tunable(1.0)
+    mixture: Mixture = "sum"
 
     title: ClassVar[str] = "FD-LM"
     targeted: ClassVar[bool] = True
     fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        label_weight(self.weight, self.mixture)
         losses.FocalDistillationLM(self.alpha, self.beta)
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         loss = losses.FocalDistillationLM(self.alpha, self.beta)
+        labels = label_weight(self.weight, self.mixture)
         return chain.targeted(
-            lambda stage, previous, references: stage.train(previous, lessons=lessons(loss, self.weight, references))
+            lambda stage, previous, references: stage.train(
+                previous, label_weight=labels, lessons=lessons(loss, self.weight, references)
+            )
         )

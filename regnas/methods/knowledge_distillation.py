@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas import losses
-from regnas.methods.chain import Chain, lessons
+from regnas.methods.chain import Chain, Mixture, label_weight, lessons
 from regnas.methods.tunable import tunable
 from regnas.models import Model
 
@@ -17,16 +17,21 @@ class KnowledgeDistillation:
 
     temperature: float = 100.0
     weight: float = tunable(1.0)
+    mixture: Mixture = "sum"
 
     title: ClassVar[str] = "KD"
     targeted: ClassVar[bool] = True
     fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        label_weight(self.weight, self.mixture)
         losses.KnowledgeDistillation(self.temperature)
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         loss = losses.KnowledgeDistillation(self.temperature)
+        labels = label_weight(self.weight, self.mixture)
         return chain.targeted(
-            lambda stage, previous, references: stage.train(previous, lessons=lessons(loss, self.weight, references))
+            lambda stage, previous, references: stage.train(
+                previous, label_weight=labels, lessons=lessons(loss, self.weight, references)
+            )
         )

@@ -20,7 +20,7 @@ LESSON = 'curriculum.lessons.more={ teacher = { name = "%s" }, loss = { name = "
         ['curriculum.sub_networks={ name = "nested", random = 1 }'],
         ['curriculum.sub_networks={ name = "attentive", random = 1, pool = 2 }'],
         [LESSON % ("smaller", "focal_distillation_lm")],
-        [LESSON % ("moving_average", "centred_logit_distance"), "training.ema_decay=0.9"],
+        [LESSON % ("moving_average", "centered_logit_distance"), "training.ema_decay=0.9"],
         ['curriculum.shrinking={ name = "progressive", order = ["depth", "expansion", "width"] }'],
     ],
     ids=["nested", "attentive", "smaller", "moving average", "progressive shrinking"],

@@ -8,13 +8,25 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regnas.losses import LOSSES, FocalDistillationLM, KnowledgeDistillation, on_known_classes
+from regnas.losses import (
+    LOSSES,
+    DynamicFocalDistillation,
+    FocalDistillationLM,
+    GatedDistillation,
+    KnowledgeDistillation,
+    Naive,
+    on_known_classes,
+)
 
 RANDOM = np.random.default_rng(2)
 LOGITS = RANDOM.normal(size=(6, 5)) * 2
 REFERENCE = RANDOM.normal(size=(6, 3)) * 2
 TARGETS = np.array([0, 4, 2, 3, 1, 3])
 KNOWN = TARGETS < 3
+# Losses that ask for a class are cross-entropies among all classes, and gates look at all of them.
+ASKING_FOR_A_CLASS = {"cross_entropy", "naive", "bayesian_update"}
+GATED = {"dynamic_focal_distillation", "gated_distillation"}
+DISTANCES = sorted(set(LOSSES) - ASKING_FOR_A_CLASS - GATED)
 
 
 def run(loss, logits=LOGITS, targets=TARGETS, reference=REFERENCE):
@@ -28,12 +40,12 @@ def test_values_and_gradients_are_those_of_the_formula():
     weight = np.where(REFERENCE.argmax(1) == TARGETS, 6.0, 1.0) * KNOWN
     difference = LOGITS[:, :3] - REFERENCE
     values, gradient = run(FocalDistillationLM(alpha=1.0, beta=5.0))
-    np.testing.assert_allclose(values, weight * 0.5 * (difference**2).sum(1))
-    np.testing.assert_allclose(gradient[:, :3], weight[:, None] * difference)
+    np.testing.assert_allclose(values, weight * 0.5 * (difference**2).mean(1))
+    np.testing.assert_allclose(gradient[:, :3], weight[:, None] * difference / 3)
     assert (gradient[:, 3:] == 0).all()
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", DISTANCES)
 def test_known_samples_are_treated_as_if_there_were_no_other_classes(name):
     values, gradient = run(LOSSES[name]())
     alone, gradient_alone = run(LOSSES[name](), LOGITS[KNOWN, :3], TARGETS[KNOWN], REFERENCE[KNOWN])
@@ -43,11 +55,35 @@ def test_known_samples_are_treated_as_if_there_were_no_other_classes(name):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_samples_and_logits_of_added_classes_are_left_alone(name):
+def test_samples_of_added_classes_are_left_alone(name):
     values, gradient = run(LOSSES[name]())
     assert (values[~KNOWN] == 0).all()
     assert (gradient[~KNOWN] == 0).all()
+
+
+@pytest.mark.parametrize("name", set(LOSSES) - ASKING_FOR_A_CLASS)
+def test_no_distance_pulls_at_the_logits_of_added_classes(name):
+    _, gradient = run(LOSSES[name]())
     assert (gradient[:, 3:] == 0).all()
+
+
+@pytest.mark.parametrize("loss", [GatedDistillation(), DynamicFocalDistillation(), Naive()], ids=str)
+def test_a_sample_that_an_added_class_has_taken_over_is_seen(loss):
+    """New logits [2, 1, 9] with label 0, which the old model has correct: the added class 2 made a negative flip."""
+    logits, targets, reference = np.array([[2.0, 1.0, 9.0]]), np.array([0]), np.array([[2.5, 0.0]])
+    values, gradient = run(loss, logits, targets, reference)
+    assert values[0] > 0
+    assert np.abs(gradient).sum() > 0
+
+
+def test_the_gates_compare_probabilities_and_answers_among_all_classes():
+    """Among the known classes the network is surer of the label than the reference; among all of them it is not."""
+    logits, targets, reference = np.array([[4.0, 0.0, 3.9]]), np.array([0]), np.array([[2.0, 0.0]])
+    surer = 1 / (1 + np.exp(-4.0)) > 1 / (1 + np.exp(-2.0)) > np.exp(4.0) / np.exp(logits[0]).sum()
+    assert surer
+    assert run(DynamicFocalDistillation(), logits, targets, reference)[0][0] > 0
+    assert run(GatedDistillation("right"), logits, targets, reference)[0][0] > 0  # class 0 is still the answer
+    assert run(GatedDistillation("wrong"), logits, targets, reference)[0][0] == 0
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -79,7 +115,7 @@ def test_for_any_number_of_known_classes_the_sum_is_that_of_the_known_samples(kn
     reference = random.normal(size=(len(targets), known_classes))
     values, _ = run(FocalDistillationLM(alpha=2.0, beta=0.0), logits, np.array(targets, dtype=np.int64), reference)
     expected = [
-        ((own[:known_classes] - other) ** 2).sum() if target < known_classes else 0.0
+        ((own[:known_classes] - other) ** 2).mean() if target < known_classes else 0.0
         for own, other, target in zip(logits, reference, targets, strict=True)
     ]
     np.testing.assert_allclose(values, expected)

@@ -14,6 +14,7 @@ from scipy.special import log_softmax, softmax
 from regnas.losses import (
     LOSSES,
     BayesianUpdate,
+    CenteredLogitDistance,
     CrossEntropy,
     DynamicFocalDistillation,
     FocalDistillationKL,
@@ -44,12 +45,19 @@ def kl(logits, reference, temperature):
     return temperature**2 * (p * (np.log(p) - log_softmax(logits / temperature, axis=1))).sum(1)
 
 
-def ldi(logits, reference, power, top_k):
+def ldi(logits, reference, power, top_k, margin=0.0, without_target=True):
     values = []
-    for own, other in zip(logits, reference, strict=True):
-        classes = sorted(range(len(other)), key=lambda k: -other[k])[:top_k]
-        values.append(sum(abs(own[k] - other[k]) ** power for k in classes))
+    for own, other, target in zip(logits, reference, TARGETS, strict=True):
+        classes = [k for k in range(len(other)) if not (without_target and k == target)]
+        classes = sorted(classes, key=lambda k: -other[k])[:top_k]
+        values.append(sum(max(0.0, abs(own[k] - other[k]) - margin) ** power for k in classes) / len(classes))
     return np.array(values)
+
+
+def centered_huber(logits, reference, delta):
+    difference = (logits - logits.mean(1, keepdims=True)) - (reference - reference.mean(1, keepdims=True))
+    size = np.abs(difference)
+    return np.where(size <= delta, 0.5 * size**2, delta * (size - 0.5 * delta)).mean(1)
 
 
 def cross_entropy(logits, classes):
@@ -74,13 +82,19 @@ CASES = [
     (Naive(), lambda z: RIGHT * cross_entropy(z, TARGETS)),
     (KnowledgeDistillation(temperature=3.0), lambda z: kl(z, REFERENCE, 3.0)),
     (FocalDistillationKL(0.5, 4.0, 2.0), lambda z: (0.5 + 4.0 * RIGHT) * kl(z, REFERENCE, 2.0)),
-    (FocalDistillationLM(), lambda z: (1 + 5 * RIGHT) * 0.5 * ((z - REFERENCE) ** 2).sum(1)),
+    (FocalDistillationLM(), lambda z: (1 + 5 * RIGHT) * 0.5 * ((z - REFERENCE) ** 2).mean(1)),
     (DynamicFocalDistillation(), lambda z: BEHIND * kl(z, REFERENCE, 1.0)),
     (DynamicFocalDistillation(temperature=5.0), lambda z: BEHIND * kl(z, REFERENCE, 5.0)),
     (GatedDistillation(), lambda z: (1 - NETWORK_RIGHT) * kl(z, REFERENCE, 1.0)),
     (GatedDistillation("right", 3.0), lambda z: NETWORK_RIGHT * kl(z, REFERENCE, 3.0)),
     (LogitDifferenceInhibition(power=2.0, top_k=2), lambda z: ldi(z, REFERENCE, 2.0, 2)),
     (LogitDifferenceInhibition(power=1.5, top_k=10), lambda z: ldi(z, REFERENCE, 1.5, 10)),
+    (LogitDifferenceInhibition(2.0, 3, 0.5), lambda z: ldi(z, REFERENCE, 2.0, 3, 0.5)),
+    (
+        LogitDifferenceInhibition(2.0, 3, exclude_target=False),
+        lambda z: ldi(z, REFERENCE, 2.0, 3, without_target=False),
+    ),
+    (CenteredLogitDistance(delta=0.7), lambda z: centered_huber(z, REFERENCE, 0.7)),
     (BayesianUpdate(), lambda z: cross_entropy(z, updated_classes(z, REFERENCE, 2.0))),
     (BayesianUpdate(cost_ratio=4.0), lambda z: cross_entropy(z, updated_classes(z, REFERENCE, 4.0))),
 ]
@@ -187,10 +201,10 @@ def test_distillation_is_focal_distillation_without_focus():
         np.testing.assert_array_equal(one, other)
 
 
-def test_at_large_temperature_the_divergence_is_matching_of_centred_logits():
+def test_at_large_temperature_the_divergence_is_matching_of_centered_logits():
     difference = LOGITS - REFERENCE
-    centred = difference - difference.mean(1, keepdims=True)
-    expected = (1 + 5 * RIGHT) * 0.5 * (centred**2).sum(1) / LOGITS.shape[1]
+    centered = difference - difference.mean(1, keepdims=True)
+    expected = (1 + 5 * RIGHT) * 0.5 * (centered**2).sum(1) / LOGITS.shape[1]
     np.testing.assert_allclose(run(FocalDistillationKL(temperature=1e4))[0], expected, rtol=1e-3)
 
 
@@ -198,8 +212,9 @@ def test_top_k_chooses_classes_for_each_sample_and_never_samples():
     _, gradient = run(LogitDifferenceInhibition(top_k=2))
     pulled = gradient != 0
     assert (pulled.sum(1) == 2).all()  # two classes of every sample
-    for row, reference in zip(pulled, REFERENCE, strict=True):
-        assert set(np.flatnonzero(row)) == set(np.argsort(-reference)[:2])
+    for row, reference, target in zip(pulled, REFERENCE, TARGETS, strict=True):
+        falling = [k for k in np.argsort(-reference) if k != target]
+        assert set(np.flatnonzero(row)) == set(falling[:2])
 
 
 @pytest.mark.parametrize("name", LOSSES)
