@@ -18,6 +18,20 @@ from regnas.errors import ConfigurationError
 from regnas.registry import Registry, nearest
 
 
+AUTO = "auto"  # the value of a key that is chosen on the search split
+TUNABLE = "tunable"  # in the metadata of a field: such keys can be chosen, and how
+
+
+def auto_keys(tables: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Of components by label, the keys that are "auto"."""
+    found = {
+        label: tuple(key for key, value in table.items() if value == AUTO)
+        for label, table in tables.items()
+        if isinstance(table, Mapping)
+    }
+    return {label: keys for label, keys in found.items() if keys}
+
+
 @dataclass
 class Builder:
     """Builds components; ``registries`` maps the protocol of a field to the names that may stand there."""
@@ -56,7 +70,9 @@ class Builder:
             if name not in table and entry.default is MISSING and entry.default_factory is MISSING:
                 self._problem(f"{_join(where, name)} is missing")
         values = {
-            name: self._value(hints[name], table[name], _join(where, name)) for name in known if name in table
+            name: self._value(hints[name], table[name], _join(where, name))
+            for name, entry in known.items()
+            if name in table and not (TUNABLE in entry.metadata and table[name] == AUTO)  # its default until chosen
         }
         if len(self.problems) > before:
             return None
@@ -82,6 +98,8 @@ class Builder:
             return tuple(self.component(protocol, table, f"{where}[{index}]") for index, table in enumerate(value))
         if is_dataclass(hint) and isinstance(hint, type):
             return self.record(hint, value, where)
+        if value == AUTO and hint in (int, float):
+            return self._problem(f'{where} cannot be "{AUTO}": give a number')
         return self._leaf(hint, value, where)
 
     def _each(self, value: Any, where: str, build: Callable[[str, Any], Any]) -> Any:

@@ -12,11 +12,12 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import PlainValidator
 
-from regnas.baselines import BASELINES, Baseline
+from regnas.baselines import BASELINES, Baseline, check_baseline
 from regnas.components import Builder
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
 from regnas.losses import LOSSES, Loss
+from regnas.methods.tunable import Chosen, check_chosen
 from regnas.polishing import Polishing
 from regnas.registry import nearest
 from regnas.search import ALGORITHMS, REWARDS, Evolution, Order, Reward, SearchAlgorithm, TopOneAndFlips
@@ -93,6 +94,7 @@ class Config:
     polish: Polishing | None = None  # of the members, once they are found
     search: SearchSettings = field(default_factory=SearchSettings)
     baselines: dict[str, Baseline] = field(default_factory=dict)
+    chosen: Chosen = field(default_factory=dict)  # for keys of baselines that are "auto", what an earlier run chose
     machine: Machine = field(default_factory=Machine)
     calibration_images: int = CALIBRATION_IMAGES  # of all networks that are exported and reported
     weights: str = ""  # what the supernet starts from: the name or the file of an imported one; empty: random numbers
@@ -103,8 +105,11 @@ class Config:
             raise ValueError("budgets holds no member")
         if self.calibration_images < 2:
             raise ValueError("calibration_images must be at least 2")
-        if not self.training.epochs:
-            self._check_untrained()
+        if not self.training.epochs and not self.weights:
+            raise ValueError("training: epochs must be at least 1, unless weights names an imported supernet")
+        for label, baseline in self.baselines.items():
+            check_baseline(label, baseline, trains=self.training.epochs > 0)
+        check_chosen(self.chosen, self.baselines, "baselines")
         ordered = list(self.budgets.items())
         for (small, low), (large, high) in itertools.pairwise(ordered):
             if low == high:
@@ -115,13 +120,6 @@ class Config:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f'budgets."{name}" becomes a file name: use letters, digits, - and _')
 
-    def _check_untrained(self) -> None:
-        """Without epochs the supernet is the imported one as it is, and nothing beside it can be trained."""
-        if not self.weights:
-            raise ValueError("training: epochs must be at least 1, unless weights names an imported supernet")
-        for name, baseline in self.baselines.items():
-            if baseline.trains:
-                raise ValueError(f"baselines.{name} trains networks: set training.epochs, or leave it out")
 
 
 Values = TypeVar("Values")

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from regnas.added_budgets import name_added, with_added
 from regnas.config import Config, LoadedConfig, assign, describe, parse_polish, timed
 from regnas.data import Splits
 from regnas.errors import ConfigurationError
 from regnas.evaluation import ExecutorChoice
+from regnas.flips import Predictions
 from regnas.imports import ImportedSupernet, find_weights
 from regnas.polishing import Polishing
 from regnas.run_folder import RunFolder, check_space
@@ -24,7 +26,7 @@ from regnas.runtime.processes import ALONE, Processes
 from regnas.search import Studies, open_storage, sqlite_storage
 from regnas.space import Budget, BudgetSampler, SearchSpace
 from regnas.supernet import space_of
-from regnas.training import Trainer
+from regnas.training import Trainer, logits_on, predictions_from
 
 log = logging.getLogger("regnas")
 
@@ -142,3 +144,11 @@ def imported_weights(config: LoadedConfig[Config], splits: Splits) -> ImportedSu
     if not values.weights:
         return None
     return find_weights(values.weights, values.supernet, splits.input_shape, len(splits.classes))
+
+
+def predict_report(job: Job, model: str, network: nn.Module) -> Predictions:
+    """Predict the report split and keep it in the run folder."""
+    logits = logits_on(network, job.splits.report, job.splits.preprocessing, job.device)
+    predictions = predictions_from(model, logits, job.splits.report, keep_logits=True)
+    predictions.save(job.folder.predictions / f"{model}.npz")
+    return predictions

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from regnas.added_budgets import with_added
-from regnas.baselines import Inherited, Source, SubNetwork, architecture_of
+from regnas.baseline_stage import baseline_methods
 from regnas.config import Config, LoadedConfig, describe
 from regnas.evaluation import CalibrationImages, Evaluator, ExecutorChoice, SupernetWeights
 from regnas.exporting import (
@@ -33,19 +33,18 @@ from regnas.exporting import (
 )
 from regnas.family import Family, load_family
 from regnas.flips import Predictions
-from regnas.job import Job, PolishRequest, imported_weights, prepare
+from regnas.job import Job, PolishRequest, imported_weights, predict_report, prepare
 from regnas.manifest import NOT_STATED
-from regnas.models import Model, Workshop, make_all, training_macs
 from regnas.polishing import Polished, Polisher
 from regnas.report import Method, ReportContents, SearchHistory, write_report
 from regnas.run_folder import RunFolder
 from regnas.runtime.files import digest_of
 from regnas.runtime.processes import ALONE, Processes
-from regnas.runtime.progress import track
 from regnas.search import FamilySearch
 from regnas.space import Architecture, format_macs
 from regnas.supernet_stage import supernet_training_macs, train_supernet
-from regnas.training import Trainer, logits_on, predictions_from
+from regnas.training import Trainer
+from regnas.tuning import Choice
 
 Stage = Literal["train", "search", "export", "baselines", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -62,15 +61,18 @@ def run(
     added_budgets: Sequence[str] = (),
     polish: PolishRequest | None = None,
     processes: Processes = ALONE,
+    tune: bool = False,
 ) -> dict[str, Any] | None:
     """Go through the stages up to ``last``; the comparison of the report, where it came to that.
 
-    Of several processes, which train the supernet together, only the leader goes on after that.
+    ``tune`` chooses the keys of baselines that are "auto" again, whatever the configuration has for them. Of several processes, which train the supernet together, only the leader goes on after that.
     """
     job = processes.in_turn(lambda: prepare(config, folder, executor, added_budgets, polish, processes))
     with folder.timed("train"):
         supernet = train_supernet(job)
     folder.keep("supernet_trained", True)
+    if tune:
+        folder.keep("tune", True)
     processes.leave()
     if last == "train" or not processes.leads:
         return None
@@ -88,11 +90,12 @@ def run(
             methods = [family_method(job, architectures, polished)]
             if polished is not None and polished.weights is not None:
                 methods.append(unpolished_method(job, evaluator, architectures))
-            methods += baseline_methods(job, search, architectures)
+            baselines, choices = baseline_methods(job, search, architectures)
+            methods += baselines
         if last == "baselines":
             return None
     with folder.timed("report"):
-        return report(job, methods, polished)
+        return report(job, methods, polished, choices)
 
 
 def open_evaluator(job: Job, supernet: nn.Module) -> Evaluator:
@@ -226,14 +229,6 @@ def export_files(config: LoadedConfig[Config], folder: RunFolder, formats: Seque
     return family
 
 
-def predict_report(job: Job, model: str, network: nn.Module) -> Predictions:
-    """Predict the report split and keep it in the run folder."""
-    logits = logits_on(network, job.splits.report, job.splits.preprocessing, job.device)
-    predictions = predictions_from(model, logits, job.splits.report, keep_logits=True)
-    predictions.save(job.folder.predictions / f"{model}.npz")
-    return predictions
-
-
 def family_method(job: Job, architectures: Mapping[str, Architecture], polished: Polished | None) -> Method:
     exported = load_family(job.folder.family)
     # laid out as the evaluator has them, or the last bits of the logits would not be those of the export
@@ -264,48 +259,9 @@ def unpolished_method(job: Job, evaluator: Evaluator, architectures: Mapping[str
     )
 
 
-def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str, Architecture]) -> list[Method]:
-    """Train and search what a user would do instead, and predict the report split with it."""
-    values = job.config.values
-    family = {name: SubNetwork(values.supernet, architecture) for name, architecture in architectures.items()}
-    plans: dict[str, Mapping[str, Source]] = {
-        name: baseline.plan(family, search) for name, baseline in values.baselines.items()
-    }
-    search.evaluator.close()  # nothing more is searched, and its workers would only wait beside those that train
-    recipe = values.training.one_after_another(job.folder.processes)  # the supernet's steps, by one process
-    shop = Workshop(
-        splits=job.splits,
-        training=recipe,
-        fine_tuning=recipe,
-        device=job.device,
-        calibration_images=values.calibration_images,
-        folder=job.folder.trainings,
-        seed=values.seed,
-    )
-    make_all({values.seed: shop}, {values.seed: _models(plans.values())}, values.machine.workers)
-    entries = [(name, member, source) for name, plan in plans.items() for member, source in plan.items()]
-    predictions: dict[str, dict[str, Predictions]] = {name: {} for name in plans}
-    for name, member, source in track(entries, "predict baselines", len(entries)):
-        if isinstance(source, Inherited):
-            network = search.evaluator.network(source.architecture)
-        else:
-            network = shop.module(source)
-        predictions[name][member] = predict_report(job, f"{name}-{member}", network)
-    return [
-        _method(
-            job,
-            name,
-            values.baselines[name].title,
-            (type(values.baselines[name]).__doc__ or "").splitlines()[0],
-            {member: architecture_of(source) for member, source in plan.items()},
-            predictions[name],
-            training_macs(shop, own) if (own := _models([plan])) else supernet_training_macs(job),
-        )
-        for name, plan in plans.items()
-    ]
-
-
-def report(job: Job, methods: list[Method], polished: Polished | None) -> dict[str, Any]:
+def report(
+    job: Job, methods: list[Method], polished: Polished | None, choices: Sequence[Choice] = ()
+) -> dict[str, Any]:
     chosen = {
         f"{method.name}/{member}": architecture
         for method in methods
@@ -326,12 +282,9 @@ def report(job: Job, methods: list[Method], polished: Polished | None) -> dict[s
         report_split=job.splits.report,
         classes=job.splits.classes,
         facts=_facts(job, polished),
+        tuning=tuple(choices),
     )
     return write_report(contents, job.folder.report)
-
-
-def _models(plans: Iterable[Mapping[str, Source]]) -> list[Model]:
-    return [source for plan in plans for source in plan.values() if not isinstance(source, Inherited)]
 
 
 def _facts(job: Job, polished: Polished | None) -> dict[str, str]:

@@ -1,40 +1,72 @@
-"""What a user would do instead, on the same data with the same epochs at the family's own architectures."""
+"""What a user would do instead, on the same data with the same epochs at the family's own architectures.
+
+Every way of updating a model is a baseline of a family: the chain of releases is that of the members, and each larger
+one follows the smaller. ``accuracy_only`` searches the same supernet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from regnas.baselines.accuracy_only import AccuracyOnly
-from regnas.baselines.elodi import Elodi
-from regnas.baselines.focal_distillation import FocalDistillation
-from regnas.baselines.independent import Independent
-from regnas.baselines.sources import Family, Inherited, Source, SubNetwork, architecture_of
+from regnas.baselines.sources import Family, Inherited, Source, SubNetwork, planned
+from regnas.methods import METHODS, Method
+from regnas.methods.none import NoTreatment
 from regnas.registry import Registry
 
 if TYPE_CHECKING:  # workers that only train need no study
     from regnas.search import FamilySearch
 
+Baseline = AccuracyOnly | Method
 
-class Baseline(Protocol):
-    trains: ClassVar[bool]  # networks of its own, with the epochs of the configuration
 
-    @property
-    def title(self) -> str: ...
+@dataclass(frozen=True)
+class Independent(NoTreatment):
+    """Independent training: every member on its own, from its own random start."""
 
-    def plan(self, family: Family, search: FamilySearch) -> Mapping[str, Source]:
-        """For each member of the family, the network that stands in its place."""
-        ...
+    title: ClassVar[str] = "Independent training"
 
 
 BASELINES: Registry[Baseline] = Registry(
     "baseline",
     {
-        "independent": Independent,
-        "focal_distillation": FocalDistillation,
-        "elodi": Elodi,
         "accuracy_only": AccuracyOnly,
+        "independent": Independent,
+        **{name: method for name, method in METHODS.items() if name != "none"},
     },
 )
 
-__all__ = ["BASELINES", "Baseline", "Family", "Inherited", "Source", "SubNetwork", "architecture_of"]
+
+def plan_of(baseline: Baseline, family: Family, search: FamilySearch) -> Mapping[str, Source]:
+    """For each member of the family, the network that stands in its place."""
+    return baseline.plan(search, family) if isinstance(baseline, AccuracyOnly) else planned(baseline, family)
+
+
+def check_baseline(label: str, baseline: Baseline, trains: bool) -> None:
+    """Refuse with a ``ValueError`` what cannot be planned for the members of a family."""
+    if isinstance(baseline, AccuracyOnly):
+        return
+    if not trains:
+        raise ValueError(f"baselines.{label} trains networks: set training.epochs, or leave it out")
+    if baseline.fine_tunes:
+        raise ValueError(
+            f"baselines.{label} starts from the weights of the smaller member, and members of a family differ in "
+            "architecture: leave it out, or compare it with `regnas update`"
+        )
+
+
+__all__ = [
+    "BASELINES",
+    "AccuracyOnly",
+    "Baseline",
+    "Family",
+    "Independent",
+    "Inherited",
+    "Source",
+    "SubNetwork",
+    "check_baseline",
+    "plan_of",
+    "planned",
+]

@@ -16,8 +16,7 @@ class AccuracyOnly:
     """Accuracy-only search (R0, no containment) of the same supernet with as many candidates."""
 
     title: ClassVar[str] = "Accuracy-only search (OFA)"
-    trains: ClassVar[bool] = False
 
-    def plan(self, family: Family, search: FamilySearch) -> dict[str, Inherited]:
+    def plan(self, search: FamilySearch, family: Family) -> dict[str, Inherited]:
         smallest = next(iter(family.values())).architecture
         return {name: Inherited(architecture) for name, architecture in search.accuracy_only(smallest).items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from regnas.methods import Chain, Method, Release, Stage
-from regnas.models import Model, network_of
+from regnas.models import Model
 from regnas.space import Architecture
 from regnas.supernet import InputShape, SupernetPlugin
 
@@ -40,8 +40,3 @@ def planned(method: Method, family: Family) -> dict[str, Model]:
     chain = Chain(tuple(Stage(name, Release(network)) for name, network in family.items()))
     return dict(zip(family, method.plan(chain), strict=True))
 
-
-def architecture_of(source: Source) -> Architecture:
-    network = source if isinstance(source, Inherited) else network_of(source)
-    assert isinstance(network, Inherited | SubNetwork)
-    return network.architecture

@@ -19,6 +19,10 @@ app = typer.Typer(
 
 Target = Annotated[str, typer.Argument(help="A configuration (path or name of a preset), or a run folder.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder; by default runs/<name of the configuration>.")]
+Tune = Annotated[
+    bool,
+    typer.Option("--tune", help='Choose every key that is "auto" on the search split again, whatever [chosen] says.'),
+]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="Change a key: training.epochs=3.", metavar="KEY=VALUE")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the run in the folder and start anew.")]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from regnas.cli.app import Executor, Inexact, Out, Overwrite, Resume, Sets, Target, app
+from regnas.cli.app import Executor, Inexact, Out, Overwrite, Resume, Sets, Target, Tune, app
 from regnas.errors import ConfigurationError, Interrupted
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ def run(
     resume: Resume = False,
     overwrite: Overwrite = False,
     executor: Executor = None,
+    tune: Tune = False,
     allow_inexact: Inexact = False,
 ) -> None:
     """From a data set to a family and its report: train, search, export, baselines, report."""
-    _run(config, out, sets, resume, overwrite, allow_inexact, "report", executor)
+    _run(config, out, sets, resume, overwrite, allow_inexact, "report", executor, tune=tune)
 
 
 @app.command()
@@ -86,9 +87,11 @@ def polish(
 
 
 @app.command()
-def baselines(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
+def baselines(
+    target: Target, out: Out = None, sets: Sets = None, tune: Tune = False, allow_inexact: Inexact = False
+) -> None:
     """Train and search what one would have done instead."""
-    _run(target, out, sets, True, False, allow_inexact, "baselines")
+    _run(target, out, sets, True, False, allow_inexact, "baselines", tune=tune)
 
 
 @app.command()
@@ -106,6 +109,7 @@ def update(
         list[str] | None,
         typer.Option(help="Draw a trade-off: bcwi.alpha=0:1:0.1.", metavar="METHOD.KEY=START:STOP:STEP"),
     ] = None,
+    tune: Tune = False,
     resume: Resume = False,
     overwrite: Overwrite = False,
     allow_inexact: Inexact = False,
@@ -125,7 +129,7 @@ def update(
     for each in sweeps:  # before anything is written
         each.variants(loaded.values.methods)
     with running(loaded, path, reuse, allow_inexact, "update") as folder:
-        results = run_update(loaded, folder, sweep or ())
+        results = run_update(loaded, folder, sweep or (), tune)
     print_wide(update_terminal_table(results))
     typer.echo(f"report: {folder.report / 'index.html'}")
 
@@ -180,6 +184,7 @@ def _run(
     executor: str | None = None,
     added_budgets: Sequence[str] = (),
     polish: PolishRequest | None = None,
+    tune: bool = False,
 ) -> None:
     from regnas.config import load_config, parse_config
     from regnas.evaluation import ExecutorChoice
@@ -194,7 +199,7 @@ def _run(
             reuse = _reuse(resume, overwrite)
             config, path = configuration(target, out, sets, load_config, parse_config)
         with running(config, path, reuse, inexact, "report", processes) as folder:
-            comparison = run_pipeline(config, folder, last, choice, added_budgets, polish, processes)
+            comparison = run_pipeline(config, folder, last, choice, added_budgets, polish, processes, tune)
     if not processes.leads:
         return
     if comparison is not None:

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-AUTO = "auto"
+from regnas.components import TUNABLE
+
+Chosen = dict[str, dict[str, float]]  # by the label of a method and its key
 STEPS = (1.0, 3.0)  # of each power of ten
 
 
@@ -48,9 +51,19 @@ SHARES = Grid((0.3, 0.5, 0.7, 0.9), within=(0.01, 0.99), share=True)
 
 def tunable(default: float, grid: Grid = WEIGHTS) -> Any:
     """A field of a method that the search split can choose."""
-    return field(default=default, metadata={"tunable": grid})
+    return field(default=default, metadata={TUNABLE: grid})
 
 
 def grids_of(method: Any) -> dict[str, Grid]:
     """The tunable keys of a method, or of its class, with their grids."""
-    return {entry.name: entry.metadata["tunable"] for entry in fields(method) if "tunable" in entry.metadata}
+    return {entry.name: entry.metadata[TUNABLE] for entry in fields(method) if TUNABLE in entry.metadata}
+
+
+def check_chosen(chosen: Chosen, methods: Mapping[str, Any], section: str) -> None:
+    """Refuse with a ``ValueError`` a choice for something that cannot be chosen."""
+    for label, values in chosen.items():
+        if label not in methods:
+            raise ValueError(f"chosen.{label}: there is no {section}.{label}")
+        for key in values:
+            if key not in (known := grids_of(methods[label])):
+                raise ValueError(f"chosen.{label}.{key}: {label} has no such key to choose (it has: {', '.join(known)})")

@@ -9,6 +9,7 @@ from regnas.data import Split
 from regnas.flips import Predictions
 from regnas.search import Trial
 from regnas.space import Architecture
+from regnas.tuning import Choice
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class ReportContents:
     report_split: Split
     classes: tuple[str, ...]
     facts: Mapping[str, str]
+    tuning: tuple[Choice, ...] = ()  # of keys of the baselines that are "auto"
 
     def __post_init__(self) -> None:
         if not self.methods or not self.members:

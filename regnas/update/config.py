@@ -12,6 +12,7 @@ from regnas.config import CALIBRATION_IMAGES, LoadedConfig, Machine, is_update, 
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ConfigurationError
 from regnas.methods import METHODS, Chain, Method, References, Release, Stage
+from regnas.methods.tunable import Chosen, check_chosen
 from regnas.networks import NETWORKS, Network
 from regnas.training import Recipe
 
@@ -21,7 +22,9 @@ class UpdateConfig:
     """``models`` follow one another from the oldest to the newest; ``methods`` are compared on all of them.
 
     ``references`` are tried one after the other where there are three models or more. ``fine_tuning`` is the recipe of
-    every training that starts from another model's weights. ``cache`` keeps trained networks for further runs.
+    every training that starts from another model's weights. ``chosen`` holds, for keys of methods that are "auto", what
+    an earlier study chose; keys without an entry are chosen on the search split with the first ``tuning_seeds`` seeds.
+    ``cache`` keeps trained networks for further runs.
     """
 
     data: DataSet
@@ -29,6 +32,8 @@ class UpdateConfig:
     methods: dict[str, Method]
     training: Recipe = field(default_factory=Recipe)
     fine_tuning: Recipe | None = None
+    chosen: Chosen = field(default_factory=dict)
+    tuning_seeds: int = 1
     references: tuple[References, ...] = ("chain",)
     seeds: tuple[int, ...] = (0,)
     calibration_images: int = CALIBRATION_IMAGES
@@ -44,6 +49,9 @@ class UpdateConfig:
             raise ValueError(f"seeds are {list(self.seeds)}: at least one, and none twice")
         if not self.references or len(set(self.references)) < len(self.references):
             raise ValueError(f"references are {list(self.references)}: at least one, and none twice")
+        if not 1 <= self.tuning_seeds <= len(self.seeds):
+            raise ValueError(f"tuning_seeds is {self.tuning_seeds}: it has to lie between 1 and the number of seeds")
+        check_chosen(self.chosen, self.methods, "methods")
         for section in ("training", "fine_tuning"):
             recipe = getattr(self, section)
             if recipe is not None and recipe.epochs < 1:

@@ -24,6 +24,7 @@ from regnas.update.exported import write_updated
 from regnas.update.job import UpdateJob, check_stages, load_splits, open_shops, prepare
 from regnas.update.results import Outcome, summarise
 from regnas.update.sweeps import SWEEPS, evaluate_sweep, plan_sweep, remembered_sweeps
+from regnas.update.tuning import TUNE, tuned, tuning_results
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,20 @@ class Variant:
     plan: tuple[Model, ...]  # one model for every release
 
 
-def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Sequence[str] = ()) -> dict[str, Any]:
-    """Train, predict, compare; the results, which are also in the report."""
+def run_update(
+    config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Sequence[str] = (), tune: bool = False
+) -> dict[str, Any]:
+    """Train, predict, compare; the results, which are also in the report.
+
+    ``tune`` chooses the keys of methods that are "auto" again, whatever the configuration has for them.
+    """
     swept = remembered_sweeps(folder, sweeps)
     job = prepare(config, folder)
+    if tune:
+        folder.keep(TUNE, True)
+    with folder.timed("tune"):
+        job, choices = tuned(job)
+    config = job.config
     variants = plan_all(config, job.chain)
     plain = NoTreatment().plan(job.chain)
     floor = noise_floor_models(job.chain, plain)
@@ -65,6 +76,7 @@ def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Se
             sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
             facts=_facts(job),
         )
+    results["tuning"] = tuning_results(job, choices)
     with folder.timed("report"):
         export_networks(job, variants)
         write_update_report(results, folder.report)
