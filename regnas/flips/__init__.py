@@ -5,6 +5,7 @@ fraction between 0 and 1.
 """
 
 from regnas.flips.alignment import align
+from regnas.flips.choosing import one_standard_error_choice
 from regnas.flips.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
@@ -51,6 +52,7 @@ __all__ = [
     "mean_nfr_values",
     "negative_flip_rate",
     "nfr_interval",
+    "one_standard_error_choice",
     "per_class_negative_flip_rate",
     "positive_flip_rate",
     "probabilities_of",

@@ -14,6 +14,7 @@ from regnas.flips import (
     bootstrap_means,
     interval,
     negative_flip_rate,
+    one_standard_error_choice,
     positive_flip_rate,
     relative_negative_flip_rate,
 )
@@ -77,9 +78,8 @@ def summarise_sweep(
 ) -> dict[str, Any]:
     """The curve of a swept key, and the value that the search split speaks for.
 
-    That is the one with the fewest flips among those whose error rate, on the search split, is above that of the
-    untreated model by no more than the standard error of this difference (the rule of one standard error of Breiman
-    et al., 1984).
+    That is ``one_standard_error_choice`` on the search split: the fewest flips among the values whose error rate is
+    above that of the untreated model by no more than the standard error of this difference.
     """
     rows: list[dict[str, Any]] = [
         {
@@ -93,15 +93,14 @@ def summarise_sweep(
         }
         for point in points
     ]
-    able = [row for row, point in zip(rows, points, strict=True) if _as_good(point.search, untreated.search)]
-    chosen = min(able, key=lambda row: (row["search_nfr"], row["search_error_rate"]))["value"] if able else None
-    return {"method": label, "title": title, "key": key, "points": rows, "chosen": chosen}
-
-
-def _as_good(treated: BySeed, untreated: BySeed) -> bool:
-    values = _errors(treated) - _errors(untreated)  # [N]
-    draws = bootstrap_means(values[:, None], treated[0][0].groups)  # [B, 1]
-    return bool(round(values.mean(), 12) <= draws.std())
+    chosen = one_standard_error_choice(
+        errors=[_errors(point.search) for point in points],
+        flips=[_flips(point.search, 0, -1) for point in points],
+        untreated_errors=_errors(untreated.search),
+        groups=untreated.search[0][0].groups,
+    )
+    value = None if chosen is None else points[chosen].value
+    return {"method": label, "title": title, "key": key, "points": rows, "chosen": value}
 
 
 def over_seeds(values: Sequence[float]) -> dict[str, Any]:
