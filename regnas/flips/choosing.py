@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError
-from regnas.flips.intervals import bootstrap_means
+from regnas.flips.bootstrap import bootstrap_means
 
 
 def one_standard_error_choice(
