@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError
-from regnas.flips import Predictions, align, load_predictions
-from regnas.flips.intervals import shared_groups
+from regnas.flips import Predictions, align, load_predictions, shared_groups
 from regnas.runtime.files import read_json, require_keys
 
 SHARED_KEYS = ("row", "title", "group", "members", "settings")  # the same in all seeds of a row

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regnas.comparing.joining import Joined
-from regnas.comparing.paired import Bounds, Flips
-from regnas.comparing.partitions import Partition
-from regnas.flips import FlipTable, flip_table_from_correctness
+from regnas.flips import FlipTable, count_clusters, flip_table_from_correctness, pair_statistics
+from regnas.flips.paired import Bounds, Flips
+from regnas.flips.partitions import Partition
 
 # Of more classes than this only those that regressed most are listed.
 MOST_PARTS = 1000
@@ -101,41 +101,34 @@ def compare(joined: Joined) -> Comparison:
     """Compare every two of the joined models."""
     table = flip_table_from_correctness(joined.models, joined.correct)
     errors = error_rates(table)
-    whole = Partition.whole(joined.samples, joined.groups)
     by_class = Partition.of(class_labels(joined), joined.groups)
     by_slice = {name: Partition.of(labels, joined.groups) for name, labels in joined.slices.items()}
-    among = list(combinations(range(len(joined.models)), 2))
-    flips = {(row, column): Flips.between(joined.correct[row], joined.correct[column]) for row, column in among}
-    tests = [each.test(whole) for each in flips.values()]
-    p_values = dict(zip(among, zip(tests, holm(tests), strict=True), strict=True))
+    statistics = pair_statistics(joined.correct, joined.groups)
 
     def pair(row: int, column: int) -> Pair:
-        forward = (row, column) in flips
-        change = flips[row, column] if forward else flips[column, row].backward()
-        p_value, corrected = p_values[row, column] if forward else p_values[column, row]
-        rates = table.pair(joined.models[row], joined.models[column])
+        found = statistics[row, column]
+        change = found.flips
         return Pair(
-            reference=rates.reference,
-            new=rates.new,
+            reference=joined.models[row],
+            new=joined.models[column],
             reference_error_rate=errors[row],
             new_error_rate=errors[column],
             negative_flips=len(change.lost),
             positive_flips=len(change.gained),
-            nfr=rates.nfr,
-            nfr_interval=change.nfr_intervals(whole)[0],
-            pfr=rates.pfr,
-            relative_nfr=rates.relative_nfr,
-            accuracy_difference=change.accuracy_difference(whole),
-            accuracy_difference_interval=change.accuracy_interval(whole),
-            mcnemar_p=p_value,
-            mcnemar_p_corrected=corrected,
+            nfr=found.nfr,
+            nfr_interval=found.nfr_interval,
+            pfr=found.pfr,
+            relative_nfr=float(table.relative_nfr[row, column]),
+            accuracy_difference=found.accuracy_difference,
+            accuracy_difference_interval=found.accuracy_difference_interval,
+            mcnemar_p=found.mcnemar_p,
+            mcnemar_p_corrected=found.mcnemar_p_corrected,
             classes=breakdown(by_class, change),
             slices={name: breakdown(each, change) for name, each in by_slice.items()},
         )
 
     pairs = tuple(pair(row, column) for row, column in permutations(range(len(joined.models)), 2))
-    clusters = joined.samples if whole.cells is None else len(whole.cells.sizes)
-    return Comparison(table, clusters, pairs, joined.left_out)
+    return Comparison(table, count_clusters(joined.groups, joined.samples), pairs, joined.left_out)
 
 
 def error_rates(table: FlipTable) -> tuple[float, ...]:
@@ -167,12 +160,3 @@ def breakdown(partition: Partition, flips: Flips) -> Breakdown:
         for place in order[:MOST_PARTS]
     )
     return Breakdown(parts, len(order) - len(parts))
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number m (Holm, 1979): max over j <= i of min(1, (m - j + 1) p_j), p_j sorted."""
-    corrected, highest = [0.0] * len(values), 0.0
-    for rank, place in enumerate(sorted(range(len(values)), key=lambda place: values[place])):
-        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
-        corrected[place] = highest
-    return corrected

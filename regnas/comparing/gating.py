@@ -14,11 +14,11 @@ from enum import StrEnum
 import numpy as np
 
 from regnas.comparing.comparison import class_labels
-from regnas.comparing.intervals import LEVEL, difference_interval, rate_interval
 from regnas.comparing.joining import Joined
-from regnas.comparing.paired import Bounds, Flips
-from regnas.comparing.partitions import Partition
 from regnas.errors import ConfigurationError
+from regnas.flips.closed_forms import LEVEL, difference_interval, rate_interval
+from regnas.flips.paired import Bounds, Flips
+from regnas.flips.partitions import Partition
 
 # A rate so near to its limit that more samples than this were needed counts as being at the limit.
 MOST_SAMPLES = 10**12

@@ -7,8 +7,8 @@ from typing import Any
 
 from regnas.comparing.comparison import Comparison
 from regnas.comparing.heat_map import nfr_heat_map
-from regnas.comparing.intervals import LEVEL
 from regnas.comparing.tables import breakdowns, headline, left_out, notes, pair_title
+from regnas.flips.closed_forms import LEVEL
 from regnas.rendering.figures import svg
 from regnas.rendering.formatting import p_value, percent, percent_interval, printable, signed_percent
 from regnas.rendering.pages import inline, page

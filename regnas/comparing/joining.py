@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from regnas.comparing.reading import read_predictions, stem_of
 from regnas.errors import ArtifactError, ConfigurationError
-from regnas.flips import Predictions, align
-from regnas.flips.intervals import shared_groups
+from regnas.flips import Predictions, align, shared_groups
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from regnas.comparing.comparison import MOST_PARTS, Breakdown, Comparison, Pair
 from regnas.comparing.gating import Check, GateResult
-from regnas.comparing.intervals import LEVEL
+from regnas.flips.closed_forms import LEVEL
 
 
 def comparison_object(comparison: Comparison) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from regnas.comparing.comparison import Breakdown, Comparison, Pair
-from regnas.comparing.intervals import LEVEL
 from regnas.comparing.junit import Case
+from regnas.flips.closed_forms import LEVEL
 from regnas.rendering.formatting import p_value, percent, percent_interval, printable, signed_percent
 from regnas.rendering.markdown_cells import markdown_table, plain
 

@@ -5,17 +5,21 @@ fraction between 0 and 1.
 """
 
 from regnas.flips.alignment import align
+from regnas.flips.bootstrap import bootstrap_means, hierarchical_means, interval
+from regnas.flips.choosing import one_standard_error_choice
+from regnas.flips.closed_forms import LEVEL
+from regnas.flips.clusters import count_clusters, shared_groups
 from regnas.flips.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
-    bootstrap_means,
-    interval,
     mean_nfr_difference_interval,
     mean_nfr_interval,
     mean_nfr_values,
     nfr_interval,
 )
-from regnas.flips.mcnemar import mcnemar_exact, sign_test
+from regnas.flips.mcnemar import mcnemar_exact
+from regnas.flips.means import mean_interval
+from regnas.flips.pairs import PairStatistics, pair_statistics, pairs_of
 from regnas.flips.predictions import Predictions, load_predictions
 from regnas.flips.rates import (
     ClassFlips,
@@ -28,12 +32,15 @@ from regnas.flips.rates import (
     relative_negative_flip_rate,
 )
 from regnas.flips.severity import probabilities_of, severities, softmax
+from regnas.flips.significance import holm, sign_test
 from regnas.flips.table import FlipPair, FlipTable, flip_table, flip_table_from_correctness
 
 __all__ = [
+    "LEVEL",
     "ClassFlips",
     "FlipPair",
     "FlipTable",
+    "PairStatistics",
     "Predictions",
     "accuracy_difference_interval",
     "accuracy_interval",
@@ -41,22 +48,30 @@ __all__ = [
     "backward_error_compatibility",
     "backward_trust_compatibility",
     "bootstrap_means",
+    "count_clusters",
     "flip_table",
     "flip_table_from_correctness",
+    "hierarchical_means",
+    "holm",
     "interval",
     "load_predictions",
     "mcnemar_exact",
+    "mean_interval",
     "mean_nfr_difference_interval",
     "mean_nfr_interval",
     "mean_nfr_values",
     "negative_flip_rate",
     "nfr_interval",
+    "one_standard_error_choice",
+    "pair_statistics",
+    "pairs_of",
     "per_class_negative_flip_rate",
     "positive_flip_rate",
     "probabilities_of",
     "relative_change",
     "relative_negative_flip_rate",
     "severities",
+    "shared_groups",
     "sign_test",
     "softmax",
 ]

@@ -1,7 +1,9 @@
 """From predictions to the numbers of the report: the content of ``flips.json``.
 
 Rates are fractions. Differences are the method minus the family, so that a positive difference of NFR speaks for the
-family and a positive difference of Top-1 for the method. All intervals are paired bootstraps over clusters.
+family and a positive difference of Top-1 for the method. Intervals and p-values are those of ``regnas.flips``, so that
+``regnas compare`` gives the same for the same prediction files: Clopper-Pearson for a rate, Tango for a difference of
+accuracies, the exact McNemar test with Holm's correction over the pairs of a method.
 """
 
 from __future__ import annotations
@@ -12,28 +14,27 @@ from typing import Any
 import numpy as np
 
 from regnas.flips import (
+    LEVEL,
+    PairStatistics,
     Predictions,
     accuracy_difference_interval,
     accuracy_interval,
     align,
     backward_error_compatibility,
     backward_trust_compatibility,
+    count_clusters,
     flip_table_from_correctness,
-    mcnemar_exact,
     mean_nfr_difference_interval,
     mean_nfr_interval,
     mean_nfr_values,
-    negative_flip_rate,
-    nfr_interval,
-    positive_flip_rate,
+    pairs_of,
     relative_negative_flip_rate,
+    shared_groups,
 )
 from regnas.report.contents import Method, ReportContents
 from regnas.report.verdicts import summary, verdict
 
 Comparison = dict[str, Any]  # JSON
-
-LEVEL = 0.95
 
 
 def compare(contents: ReportContents) -> Comparison:
@@ -42,9 +43,12 @@ def compare(contents: ReportContents) -> Comparison:
     aligned = align([each for method in contents.methods for each in method.predictions])
     count = len(contents.members)
     predictions = [aligned[start : start + count] for start in range(0, len(aligned), count)]
-    samples, clusters = len(aligned[0]), _clusters(aligned)
+    groups = shared_groups(aligned)
+    # A method that was saved without clusters has the same samples, and so the same clusters.
+    predictions = [tuple(each.changed(groups=groups) for each in mine) for mine in predictions]
+    samples, clusters = len(aligned[0]), count_clusters(groups, len(aligned[0]))
     methods = [
-        _method(contents, method, mine, predictions[0], clustered=clusters < samples)
+        _method(contents, method, mine, predictions[0])
         for method, mine in zip(contents.methods, predictions, strict=True)
     ]
     comparison = {
@@ -63,16 +67,13 @@ def compare(contents: ReportContents) -> Comparison:
 
 
 def _method(
-    contents: ReportContents,
-    method: Method,
-    predictions: tuple[Predictions, ...],
-    family: tuple[Predictions, ...],
-    clustered: bool,
+    contents: ReportContents, method: Method, predictions: tuple[Predictions, ...], family: tuple[Predictions, ...]
 ) -> dict[str, Any]:
     members = contents.members
     is_family = method is contents.family
     # The names of the members: two methods, or two members trained alike, may have predictions of the same name.
     table = flip_table_from_correctness(members, np.stack([each.correct for each in predictions]))
+    statistics = pairs_of(predictions)
     return {
         "name": method.name,
         "title": method.title,
@@ -90,7 +91,8 @@ def _method(
             for index, name in enumerate(members)
         ],
         "pairs": [
-            _pair(members[small], members[large], predictions[small], predictions[large], clustered)
+            {"reference": members[small], "new": members[large]}
+            | _pair(predictions[small], predictions[large], statistics[small, large])
             for small, large in combinations(range(len(members)), 2)
         ],
         "nfr_matrix": table.nfr.tolist(),  # row: reference, column: new; below the diagonal going back to a smaller one
@@ -109,18 +111,18 @@ def _top1(model: Predictions, family: Predictions | None) -> dict[str, Any]:
     }
 
 
-def _pair(reference_name: str, new_name: str, reference: Predictions, new: Predictions, clustered: bool) -> Comparison:
+def _pair(reference: Predictions, new: Predictions, found: PairStatistics) -> Comparison:
     return {
-        "reference": reference_name,
-        "new": new_name,
-        "nfr": negative_flip_rate(reference, new),
-        "nfr_interval": list(nfr_interval(reference, new, level=LEVEL)),
-        "pfr": positive_flip_rate(reference, new),
+        "nfr": found.nfr,
+        "nfr_interval": list(found.nfr_interval),
+        "pfr": found.pfr,
         "relative_nfr": relative_negative_flip_rate(reference, new),
         "btc": backward_trust_compatibility(reference, new),
         "bec": backward_error_compatibility(reference, new),
-        # The exact test takes samples for independent; on variants of one original its p would be too small.
-        "mcnemar_p": None if clustered else mcnemar_exact(reference, new),
+        "accuracy_difference": found.accuracy_difference,
+        "accuracy_difference_interval": list(found.accuracy_difference_interval),
+        "mcnemar_p": found.mcnemar_p,
+        "mcnemar_p_corrected": found.mcnemar_p_corrected,
     }
 
 
@@ -137,8 +139,3 @@ def _mean_nfr(predictions: tuple[Predictions, ...], family: tuple[Predictions, .
         difference = mean - float(mean_nfr_values(family).mean())
         values |= {"mean_nfr_difference": difference, "mean_nfr_difference_interval": list(bounds)}
     return values
-
-
-def _clusters(aligned: tuple[Predictions, ...]) -> int:
-    known = [each.groups for each in aligned if each.groups is not None]
-    return len(np.unique(known[0])) if known else len(aligned[0])

@@ -9,7 +9,7 @@ from regnas.rendering.formatting import p_value, percent, percent_interval, trai
 from regnas.rendering.pages import inline, page
 from regnas.report.contents import ReportContents
 from regnas.report.gallery import Flip
-from regnas.report.tables import coverage, nfr_difference, top1_difference
+from regnas.report.tables import accuracy_difference, coverage, nfr_difference, top1_difference
 from regnas.space import format_macs
 
 
@@ -23,6 +23,7 @@ def render(
         "macs": format_macs,
         "p_value": p_value,
         "training_cost": training_cost,
+        "accuracy_difference": accuracy_difference,
         "nfr_difference": nfr_difference,
         "top1_difference": top1_difference,
     }

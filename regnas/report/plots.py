@@ -35,7 +35,7 @@ def top1_against_macs(comparison: Mapping[str, Any]) -> Figure:
     for index, method in enumerate(methods):
         top1 = 100 * np.array([model["top1"] for model in method["models"]])
         bounds = 100 * np.array([model["top1_interval"] for model in method["models"]])  # [K, 2]
-        # the percentile interval of a rate of 0 or 1 may end at the rate itself, up to rounding
+        # the interval of a rate of 0 or 1 ends at the rate itself, up to rounding
         bars = np.maximum(0, np.stack([top1 - bounds[:, 0], bounds[:, 1] - top1]))
         axes.errorbar(
             [model["macs"] + (index - (len(methods) - 1) / 2) * step for model in method["models"]],

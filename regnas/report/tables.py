@@ -66,11 +66,14 @@ def markdown(comparison: Mapping[str, Any]) -> str:
 def coverage(comparison: Mapping[str, Any]) -> str:
     """What the intervals are about, and what they leave out."""
     level, samples, clusters = comparison["interval_level"], comparison["samples"], comparison["clusters"]
+    by_cluster, votes = (" (clusters)", ", one vote per cluster") if clusters < samples else ("", "")
     originals = f"the {clusters:,} originals of the test set" if clusters < samples else f"the {samples:,} test samples"
     return (
-        f"Brackets hold {100 * level:.0f} % intervals from a paired bootstrap that draws {originals} again; they say "
-        "how much the numbers depend on the choice of test samples. They do not cover the training: another seed gives "
-        "other networks, and how much those differ only repeated runs can tell."
+        f"Brackets hold {100 * level:.0f} % intervals over samples{by_cluster}: how much the numbers depend on the "
+        f"choice of {originals}. A rate has the interval of Clopper and Pearson, a difference of accuracies that of "
+        "Tango, a mean over pairs a paired bootstrap that is never narrower than these closed forms. p-values are of "
+        f"the exact McNemar test{votes}, corrected for the pairs of a method (Holm). The intervals do not cover the "
+        "training: another seed gives other networks, and how much those differ only repeated runs can tell."
     )
 
 
@@ -101,6 +104,10 @@ def top1_difference(model: Mapping[str, Any]) -> str:
     return f"{signed_percent(model['top1_difference'])} {percent_interval(model['top1_difference_interval'])}"
 
 
+def accuracy_difference(pair: Mapping[str, Any]) -> str:
+    return f"{signed_percent(pair['accuracy_difference'])} {percent_interval(pair['accuracy_difference_interval'])}"
+
+
 def _training(comparison: Mapping[str, Any]) -> str:
     known = [method for method in comparison["methods"] if method["training_macs"]]
     costs = (f"{plain(method['title'])} {training_cost(method['training_macs'])}" for method in known)
@@ -124,14 +131,14 @@ def _models_table(method: Mapping[str, Any]) -> str:
 
 
 def _pairs_table(method: Mapping[str, Any]) -> str:
-    tested = method["pairs"][0]["mcnemar_p"] is not None
     header = ["Reference", "New", "NFR (%)", "PFR (%)", "relative NFR", "BTC (%)", "BEC (%)"]
+    header += ["Top-1 gain (points)", "McNemar p", "corrected"]
     rows = []
     for pair in method["pairs"]:
         row = [pair["reference"], pair["new"], _with_interval(pair["nfr"], pair["nfr_interval"]), percent(pair["pfr"])]
-        row += [f"{pair['relative_nfr']:.3f}", percent(pair["btc"]), percent(pair["bec"])]
-        rows.append([*row, p_value(pair["mcnemar_p"])] if tested else row)
-    return markdown_table([*header, "McNemar p"] if tested else header, rows)
+        row += [f"{pair['relative_nfr']:.3f}", percent(pair["btc"]), percent(pair["bec"]), accuracy_difference(pair)]
+        rows.append([*row, p_value(pair["mcnemar_p"]), p_value(pair["mcnemar_p_corrected"])])
+    return markdown_table(header, rows)
 
 
 def _with_interval(rate: float, bounds: Sequence[float]) -> str:

@@ -17,7 +17,16 @@ from regnas.rendering.figures import COLOURS, DASHES, MARKERS, WIDTH, shown
 from regnas.rendering.formatting import percent
 from regnas.report.update_labels import label_offsets
 from regnas.report.update_tables import is_chosen, nfr_matrix
-from regnas.report.update_values import UNTREATED, Measure, Results, last_error_rate, mean_nfr, swept, titles
+from regnas.report.update_values import (
+    UNTREATED,
+    Measure,
+    Results,
+    last_error_rate,
+    marked_titles,
+    mean_nfr,
+    swept,
+    titles,
+)
 
 GREY, INK = "#6b7280", "#1b2430"
 BEHIND = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # of labels
@@ -32,7 +41,7 @@ def error_against_flips(results: Results) -> Figure:
     figure = Figure(figsize=(WIDTH, max(4.4, 0.6 + 0.195 * entries)), layout="constrained")
     axes: Axes = figure.subplots()
     handles = [_draw_method(axes, index, method) for index, method in enumerate(methods)]
-    for handle, number, title in zip(handles, range(1, len(methods) + 1), titles(results), strict=True):
+    for handle, number, title in zip(handles, range(1, len(methods) + 1), marked_titles(results), strict=True):
         handle.set_label(f"{number}  {shown(title, 34)}")
     _limit(axes, results)
     handles.append(_draw_front(axes, methods))

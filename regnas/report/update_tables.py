@@ -15,8 +15,10 @@ from rich.text import Text
 from regnas.rendering.markdown_cells import markdown_table, plain
 from regnas.report.update_values import (
     Results,
+    counterpart,
     is_chain,
     legend,
+    marked_titles,
     mean_nfr,
     noise_floor,
     swept,
@@ -78,18 +80,18 @@ def _methods(results: Results) -> tuple[Header, Rows]:
     chain = is_chain(results)
     errors = [f"ER {model}\n(%)" for model in results["models"]]
     if chain:
-        header = ["Method", *errors, "mean NFR\n(%)", "training\ncost"]
+        header = ["Method", *errors, "mean NFR\n(%)", f"mean NFR -\n{counterpart(results)} [95 %]", "training\ncost"]
     else:
-        flips = ["NFR\n(%)", "relative\nNFR (%)", "NFR - no treatment\n[95 %]"]
+        flips = ["NFR\n(%)", "relative\nNFR (%)", f"NFR - {counterpart(results)}\n[95 %]"]
         header = ["Method", *errors, *flips, "parameters", "training\ncost"]
-    named = zip(titles(results), results["methods"], strict=True)
+    named = zip(marked_titles(results), results["methods"], strict=True)
     return header, [_method(title, method, chain) for title, method in named]
 
 
 def _method(title: str, method: Mapping[str, Any], chain: bool) -> list[str]:
     row = [f"★ {title}" if method["on_front"] else title, *(with_spread(each) for each in method["error_rates"])]
     if chain:
-        row.append(with_spread(mean_nfr(method)))
+        row += [with_spread(mean_nfr(method)), with_bounds(method["mean_nfr_difference"])]
     else:
         [pair] = method["pairs"]
         row += [with_spread(pair["nfr"]), with_spread(pair["relative_nfr"]), with_bounds(pair["nfr_difference"])]
@@ -127,7 +129,7 @@ def _terminal(title: str, header: Header, rows: Rows) -> Table:
     for place, name in enumerate(header):
         side: Literal["left", "right"] = "right" if place else "left"
         widest = 26 if place == 0 else 12 if name.startswith("ER ") else None  # models may have long names
-        interval = name.startswith("NFR -")
+        interval = "NFR -" in name
         table.add_column(Text(name), justify=side, max_width=widest, no_wrap=interval, overflow="fold")
     for row in rows:
         table.add_row(*(Text(_narrow(cell) if place else cell) for place, cell in enumerate(row)))

@@ -1,14 +1,14 @@
 """What the tables, the plots and the verdict of an update read from its results, and how they write it.
 
 The results are one JSON value: rates are fractions, a measure is ``{"mean", "spread", "values"}`` over the seeds (the
-spread None for one seed), a difference is ``{"mean", "interval"}`` of a method minus no treatment.
+spread None for one seed), a difference is ``{"mean", "interval"}`` of a method minus its counterpart: no treatment, or
+plain fine-tuning for a method that starts from the old weights.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import fmean, stdev
 from typing import Any
 
 from regnas.rendering.formatting import percent, percent_interval, signed_percent
@@ -16,7 +16,9 @@ from regnas.rendering.formatting import percent, percent_interval, signed_percen
 Results = Mapping[str, Any]
 Measure = Mapping[str, Any]
 
-UNTREATED = "none"  # the name of the method that the differences and costs of all others refer to
+UNTREATED = "none"  # the name of the method that costs refer to, and differences unless the counterpart is another one
+FINE_TUNING = "fine_tuning"
+MARK = "†"  # of methods whose counterpart is plain fine-tuning
 
 
 def is_chain(results: Results) -> bool:
@@ -27,8 +29,18 @@ def untreated(results: Results) -> Mapping[str, Any] | None:
     return next((method for method in results["methods"] if method["name"] == UNTREATED), None)
 
 
+def starts_from_old(method: Mapping[str, Any]) -> bool:
+    """Whether the differences of the method refer to plain fine-tuning."""
+    return bool(method["counterpart"] == FINE_TUNING)
+
+
+def counterpart(results: Results) -> str:
+    """What the column of differences is relative to."""
+    return "counterpart" if any(map(starts_from_old, results["methods"])) else "no treatment"
+
+
 def titles(results: Results) -> list[str]:
-    """The title of each method; where two methods share one, its label tells them apart."""
+    """The title of each method; if two methods share one, its label tells them apart."""
     count = Counter(method["title"] for method in results["methods"])
     return [
         method["title"] if count[method["title"]] == 1 else f"{method['title']} ({method['label']})"
@@ -36,14 +48,23 @@ def titles(results: Results) -> list[str]:
     ]
 
 
+def marked_titles(results: Results) -> list[str]:
+    """The titles, with a mark for methods that are compared with plain fine-tuning."""
+    named = zip(titles(results), results["methods"], strict=True)
+    return [f"{title} {MARK}" if starts_from_old(method) else title for title, method in named]
+
+
+def coverage(results: Results) -> str:
+    """What the intervals are over."""
+    clusters = " (clusters)" if results["clusters"] < results["samples"] else ""
+    seeds = "seeds and " if len(results["seeds"]) > 1 else ""
+    return f"over {seeds}samples{clusters}"
+
+
 def mean_nfr(method: Mapping[str, Any]) -> Measure:
     """NFR as a measure; of a chain the mean over its pairs, seed by seed."""
-    pairs = method["pairs"]
-    if len(pairs) == 1:
-        only: Measure = pairs[0]["nfr"]
-        return only
-    values = [fmean(of_one_seed) for of_one_seed in zip(*(pair["nfr"]["values"] for pair in pairs), strict=True)]
-    return {"mean": fmean(values), "spread": stdev(values) if len(values) > 1 else None, "values": values}
+    measure: Measure = method["mean_nfr"]
+    return measure
 
 
 def last_error_rate(method: Mapping[str, Any]) -> Measure:
@@ -59,7 +80,7 @@ def with_spread(measure: Measure) -> str:
 
 
 def with_bounds(difference: Mapping[str, Any] | None) -> str:
-    """``-1.23 [-1.50, -0.98]`` in points, a dash for no treatment itself."""
+    """``-1.23 [-1.50, -0.98]`` in points, a dash for the counterpart itself."""
     if difference is None:
         return "–"
     return f"{signed_percent(difference['mean'])} {percent_interval(difference['interval'])}"
@@ -96,13 +117,17 @@ def legend(results: Results) -> list[tuple[str, str]]:
         words += [
             ("NFR", "negative flip rate, the share of samples that the reference has right and the new model wrong"),
             ("mean NFR", "the mean over all pairs of an earlier model (reference) and a later one (new)"),
+            (f"mean NFR - {counterpart(results)}", f"in points, with the paired 95 % interval {coverage(results)}"),
         ]
     else:
         words += [
             ("NFR", f"negative flip rate, the share of samples that {first} has right and {last} has wrong"),
             ("relative NFR", "NFR / ((1 - ER of the reference) * ER of the new): 100 % when the two err independently"),
-            ("NFR - no treatment", "in points, with the 95 % paired bootstrap interval over test samples"),
+            (f"NFR - {counterpart(results)}", f"in points, with the paired 95 % interval {coverage(results)}"),
             ("parameters", "of the new model at inference"),
         ]
+    if any(map(starts_from_old, results["methods"])):
+        meaning = "starts from the old weights: its counterpart is fine-tuning, that of all other methods no treatment"
+        words.append((MARK, meaning))
     cost = "what the training of the new model needs, teachers' passes and ensembles included; no treatment is 1.0x"
     return [*words, ("cost", cost)]

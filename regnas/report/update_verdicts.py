@@ -1,13 +1,18 @@
 """What the results of an update allow to say, in sentences.
 
-Less, more and higher are said only where the paired interval of the difference to no treatment does not hold 0. The
-winner has the fewest flips among the methods whose error rate is not higher in that sense: flips can always be bought
-with errors, down to none at all by keeping the old model.
+Less, more and higher are said only if the paired interval of a difference does not hold 0. The winner has the fewest
+flips among the methods that meet these conditions:
+
+- It flips less than no treatment, and its error rate is not higher: no treatment is what a team ships that does
+  nothing, whatever a method starts from. Without the condition on errors, flips could always be bought with errors,
+  down to none at all by keeping the old model.
+- A method that starts from the old weights also flips less than plain fine-tuning, its counterpart. Otherwise it would
+  win by what fine-tuning alone does. Fine-tuning itself has only no treatment to beat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -15,8 +20,10 @@ from regnas.rendering.formatting import percent, percent_interval, signed_percen
 from regnas.report.update_values import (
     Measure,
     Results,
+    coverage,
     last_error_rate,
     mean_nfr,
+    starts_from_old,
     times,
     titles,
     untreated,
@@ -25,6 +32,7 @@ from regnas.report.update_values import (
 )
 
 Method = Mapping[str, Any]
+Difference = Mapping[str, Any]
 
 
 def update_verdict(results: Results) -> list[str]:
@@ -34,23 +42,27 @@ def update_verdict(results: Results) -> list[str]:
     names = {id(method): title for method, title in zip(results["methods"], titles(results), strict=True)}
     if base is None or not methods:
         return [_without_comparison(results, names), _seeds(results, None, None)]
-    winner = _fewest([method for method in methods if flips_less(method) and not errs_more(method)])
-    headline = _lead(winner, base, names) if winner else _nothing_better(methods, names)
-    fewest = _fewest([method for method in methods if flips_less(method) and errs_more(method)])
+    winner = _fewest([method for method in methods if improves(method)])
+    headline = _lead(winner, names) if winner else _nothing_better(methods, names)
+    fewest = _fewest([method for method in methods if flips_less(_to_none(method)) and errs_more(method)])
     sentences = [headline]
     if winner:
         sentences.append(_field(methods, winner, base, names))
     if fewest and (winner is None or _flips(fewest) < _flips(winner)):
         sentences.append(
             f"Fewer flips at a price: {names[id(fewest)]} has an NFR of {with_spread(mean_nfr(fewest))} %, but its "
-            f"error rate is higher ({with_bounds(fewest['error_rate_difference'])} points)."
+            f"error rate is higher ({with_bounds(fewest['error_rate_difference_to_none'])} points)."
         )
     return [*sentences, _floor(results, base, winner, names), _seeds(results, base, winner)]
 
 
-def flips_less(method: Method) -> bool:
-    """Fewer flips than no treatment, beyond the interval in some pair and in no pair the other way."""
-    differences = _differences(method)
+def improves(method: Method) -> bool:
+    """Whether it flips less than no treatment and than its counterpart, at an error rate not above no treatment's."""
+    return flips_less(_to_none(method)) and flips_less(_to_counterpart(method)) and not errs_more(method)
+
+
+def flips_less(differences: Sequence[Difference]) -> bool:
+    """Fewer flips, beyond the interval in some pair and in no pair the other way."""
     resolved = any(each["interval"][1] < 0 for each in differences)
     opposed = any(each["interval"][0] > 0 for each in differences)
     return resolved and not opposed and fmean(each["mean"] for each in differences) < 0
@@ -58,12 +70,18 @@ def flips_less(method: Method) -> bool:
 
 def errs_more(method: Method) -> bool:
     """A higher error rate of the last model than without treatment, beyond the interval."""
-    difference = method["error_rate_difference"]
+    difference = method["error_rate_difference_to_none"]
     return difference is not None and difference["interval"][0] > 0
 
 
-def _differences(method: Method) -> list[Mapping[str, Any]]:
-    return [pair["nfr_difference"] for pair in method["pairs"] if pair["nfr_difference"] is not None]
+def _to_none(method: Method) -> list[Difference]:
+    found = (pair["nfr_difference_to_none"] for pair in method["pairs"])
+    return [difference for difference in found if difference is not None]
+
+
+def _to_counterpart(method: Method) -> list[Difference]:
+    found = (pair["nfr_difference"] for pair in method["pairs"])
+    return [difference for difference in found if difference is not None]
 
 
 def _flips(method: Method) -> float:
@@ -74,46 +92,56 @@ def _fewest(methods: list[Method]) -> Method | None:
     return min(methods, key=_flips, default=None)
 
 
-def _lead(winner: Method, base: Method, names: Mapping[int, str]) -> str:
-    differences = _differences(winner)
-    if len(differences) == 1:
-        low, high = differences[0]["interval"]
-        gain = f"{percent(-differences[0]['mean'])} {percent_interval((-high, -low))} points less than no treatment"
-    else:
-        gain = f"{percent(_flips(base) - _flips(winner))} points less than no treatment, {_pairs_resolved(winner)}"
+def _lead(winner: Method, names: Mapping[int, str]) -> str:
+    gain = _gain(_to_none(winner), "no treatment")
+    if starts_from_old(winner):
+        gain += f" and {_gain(_to_counterpart(winner), 'fine-tuning')}"
     error = with_spread(last_error_rate(winner))
     return (
         f"{names[id(winner)]} has the fewest negative flips among the methods whose error rate is not above that of no "
         f"treatment beyond the interval: NFR {with_spread(mean_nfr(winner))} %, {gain}, at an error rate of {error} % "
-        f"({with_bounds(winner['error_rate_difference'])} points)."
+        f"({with_bounds(winner['error_rate_difference_to_none'])} points)."
     )
 
 
 def _nothing_better(methods: list[Method], names: Mapping[int, str]) -> str:
     closest = _fewest([method for method in methods if not errs_more(method)])
-    sentence = "No method has fewer negative flips than no treatment beyond the interval without a higher error rate"
+    than = "its counterpart" if any(map(starts_from_old, methods)) else "no treatment"
+    sentence = f"No method has fewer negative flips than {than} beyond the interval without a higher error rate"
     if closest is None:
         return f"{sentence}: all of them err more."
-    differences = _differences(closest)
+    beaten = flips_less(_to_none(closest))  # it beats no treatment, so that its counterpart is what it does not beat
+    differences = _to_counterpart(closest) if beaten else _to_none(closest)
     if len(differences) == 1:
         gap = f"{with_bounds(differences[0])} points"
+    elif differences:
+        gap = f"{signed_percent(fmean(each['mean'] for each in differences))} points, {_pairs_resolved(differences)}"
     else:
-        gap = f"{signed_percent(fmean(each['mean'] for each in differences))} points, {_pairs_resolved(closest)}"
+        gap = "the same answers"
+    gap += " to fine-tuning" if beaten else ""
     return f"{sentence}; the closest is {names[id(closest)]} ({gap})."
 
 
-def _pairs_resolved(method: Method) -> str:
-    differences = _differences(method)
+def _gain(differences: Sequence[Difference], than: str) -> str:
+    if len(differences) == 1:
+        low, high = differences[0]["interval"]
+        return f"{percent(-differences[0]['mean'])} {percent_interval((-high, -low))} points less than {than}"
+    mean = fmean(each["mean"] for each in differences)
+    return f"{percent(-mean)} points less than {than}, {_pairs_resolved(differences)}"
+
+
+def _pairs_resolved(differences: Sequence[Difference]) -> str:
     resolved = sum(each["interval"][1] < 0 for each in differences)
     return f"beyond the interval in {resolved} of {len(differences)} pairs"
 
 
 def _field(methods: list[Method], winner: Method, base: Method, names: Mapping[int, str]) -> str:
-    better = sum(flips_less(method) and not errs_more(method) for method in methods)
+    better = sum(map(improves, methods))
+    than = " than their counterparts" if any(map(starts_from_old, methods)) else ""
     cost = f"{names[id(winner)]} costs {times(winner['training_cost'])} the training of no treatment"
     if winner["parameters"] != base["parameters"]:
         cost += f" and has {times(winner['parameters'] / base['parameters'])} the parameters at inference"
-    return f"{better} of {len(methods)} methods flip less at an error rate that is not higher. {cost}."
+    return f"{better} of {len(methods)} methods flip less{than} at an error rate that is not higher. {cost}."
 
 
 def _floor(results: Results, base: Method, winner: Method | None, names: Mapping[int, str]) -> str:
@@ -133,15 +161,18 @@ def _place(nfr: Measure, floor: Measure) -> str:
 
 
 def _seeds(results: Results, base: Method | None, winner: Method | None) -> str:
-    """How sure the training makes it: the intervals are about test samples only."""
+    """What the intervals cover, and in how many seeds it holds."""
     seeds = len(results["seeds"])
     if seeds == 1:
-        return "From one seed: how much another training would change these numbers is not measured."
+        return (
+            f"From one seed; the intervals are {coverage(results)}: how much another training would change these "
+            "numbers is not measured."
+        )
     if base is None or winner is None:
-        return f"From {seeds} seeds; the intervals are about the choice of test samples."
+        return f"From {seeds} seeds; the intervals are {coverage(results)}."
     pairs = zip(mean_nfr(winner)["values"], mean_nfr(base)["values"], strict=True)
     agreeing = sum(treated < without for treated, without in pairs)
-    return f"In {agreeing} of {seeds} seeds it flips less than no treatment."
+    return f"In {agreeing} of {seeds} seeds it flips less than no treatment; the intervals are {coverage(results)}."
 
 
 def _without_comparison(results: Results, names: Mapping[int, str]) -> str:

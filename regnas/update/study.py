@@ -12,6 +12,7 @@ from typing import Any
 from regnas.config import LoadedConfig, describe
 from regnas.errors import ConfigurationError
 from regnas.methods import METHODS, Chain, Method
+from regnas.methods.fine_tuning import FineTuning
 from regnas.methods.none import NoTreatment
 from regnas.models import Model, Training, all_parts, make_all, network_of, training_macs, weights_in
 from regnas.networks import parameters_of
@@ -22,9 +23,11 @@ from regnas.runtime.progress import track
 from regnas.update.config import UpdateConfig
 from regnas.update.exported import write_updated
 from regnas.update.job import UpdateJob, check_stages, load_splits, open_shops, prepare
-from regnas.update.results import Outcome, summarise
+from regnas.update.results import Counterpart, Outcome, summarise
 from regnas.update.sweeps import SWEEPS, evaluate_sweep, plan_sweep, remembered_sweeps
 from regnas.update.tuning import TUNE, tuned, tuning_results
+
+FINE_TUNING = "fine_tuning"  # its name among the methods
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Variant:
     title: str
     description: str
     plan: tuple[Model, ...]  # one model for every release
+    counterpart: Counterpart = "none"
 
 
 def run_update(
@@ -75,6 +79,7 @@ def run_update(
             outcomes=outcomes,
             sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
             facts=_facts(job),
+            fine_tuned=next((each.predictions for each in outcomes if each.name == FINE_TUNING), None),
         )
     results["tuning"] = tuning_results(job, choices)
     with folder.timed("report"):
@@ -95,7 +100,12 @@ def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
 
 
 def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
-    """Every method, and in a chain of three or more every targeted one with each kind of references."""
+    """Every method, and in a chain of three or more every targeted one with each kind of references.
+
+    Methods that start from the old weights are compared with plain fine-tuning, which is added if it is not configured:
+    against a model trained from scratch, they would be credited with what fine-tuning alone does. If the releases are
+    fine-tuned anyway, no treatment is plain fine-tuning, and nothing is added.
+    """
     values = config.values
     variants, problems = [], []
     for label, method in values.methods.items():
@@ -109,7 +119,10 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
                 break
             row = f"{label}-{kind}" if suffix else label
             name = next(name for name, part in METHODS.items() if isinstance(method, part))
-            variants.append(Variant(name, row, f"{method.title}{suffix}", _first_line(method), plan))
+            counterpart: Counterpart = "fine_tuning" if method.fine_tunes and name != FINE_TUNING else "none"
+            variants.append(Variant(name, row, f"{method.title}{suffix}", _first_line(method), plan, counterpart))
+    if not problems:
+        variants = _with_counterparts(variants, chain)
     labels = [variant.label for variant in variants]
     problems += [
         f"{config.name}: two methods would be called {label} in the report: rename one of them"
@@ -119,6 +132,22 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
     if problems:
         raise ConfigurationError(*problems)
     return variants
+
+
+def _with_counterparts(variants: Sequence[Variant], chain: Chain) -> list[Variant]:
+    """Add plain fine-tuning before the first method that is compared with it."""
+    compared = [variant.counterpart == "fine_tuning" for variant in variants]
+    if not any(compared):
+        return list(variants)
+    method = FineTuning()
+    plan = method.plan(chain)
+    if plan == NoTreatment().plan(chain):
+        return [replace(variant, counterpart="none") for variant in variants]
+    if any(variant.name == FINE_TUNING for variant in variants):
+        return list(variants)
+    place = compared.index(True)
+    added = Variant(FINE_TUNING, FINE_TUNING, method.title, _first_line(method), plan)
+    return [*variants[:place], added, *variants[place:]]
 
 
 def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, ...]:
@@ -145,6 +174,7 @@ def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Ou
         predictions=predictions,
         parameters=parameters_of(shop.module(variant.plan[-1])),
         training_cost=treated / untreated,
+        counterpart=variant.counterpart,
     )
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regnas.comparing.comparison import compare, holm
-from regnas.comparing.intervals import rate_interval
-from regnas.flips import mcnemar_exact, relative_negative_flip_rate
+from regnas.comparing.comparison import compare
+from regnas.flips import holm, mcnemar_exact, relative_negative_flip_rate
+from regnas.flips.closed_forms import rate_interval
 from tests.flips.helpers import answers
 
 from .helpers import joined

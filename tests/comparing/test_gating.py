@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from regnas.comparing.gating import Limits, Verdict, judge
-from regnas.comparing.intervals import rate_interval
 from regnas.errors import ConfigurationError
+from regnas.flips.closed_forms import rate_interval
 
 from .helpers import joined
 

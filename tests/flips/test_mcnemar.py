@@ -30,6 +30,15 @@ def test_as_many_either_way_gives_one() -> None:
     assert mcnemar_exact(answers("1100"), answers("0011")) == pytest.approx(1.0)
 
 
+def test_of_clusters_each_has_one_vote() -> None:
+    # Clusters 0 and 1 lose two samples each, cluster 2 gains one, cluster 3 loses one and gains one: 2 against 1.
+    groups = [0, 0, 0, 1, 1, 1, 2, 2, 3, 3]
+    old, new = answers("1111110010", "old", groups), answers("1001001001", "new", groups)
+    assert mcnemar_exact(old, new) == pytest.approx(1.0)  # 2 * (1 + 3) / 2^3
+    independent = mcnemar_exact(answers("1111110010"), answers("1001001001"))
+    assert independent == pytest.approx(58 / 128)  # 5 against 2: 2 * (1 + 7 + 21) / 2^7
+
+
 @settings(deadline=None)
 @given(correctness_rows(models=2))
 def test_equals_the_binomial_sum_and_scipy(rows: list[list[bool]]) -> None:

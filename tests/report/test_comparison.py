@@ -22,7 +22,9 @@ def test_family_without_flips_has_rates_of_exactly_zero_and_no_differences() -> 
     assert [model["top1"] for model in family["models"]] == [0.6, 0.7, 0.8]
     assert [pair["nfr"] for pair in family["pairs"]] == [0, 0, 0]
     assert family["mean_nfr"] == 0
-    assert family["mean_nfr_interval"] == [0, 0]
+    none_of_ten = 1 - 0.025**0.1  # Clopper and Pearson: (1 - high)^10 = 0.025
+    assert family["mean_nfr_interval"] == [0, pytest.approx(none_of_ten)]
+    assert [pair["nfr_interval"] for pair in family["pairs"]] == [[0, pytest.approx(none_of_ten)]] * 3
     assert family["mean_nfr_difference"] is None
     assert family["mean_nfr_difference_interval"] is None
     assert [model["top1_difference"] for model in family["models"]] == [None, None, None]
@@ -84,15 +86,20 @@ def test_single_member_has_no_pairs_and_no_mean() -> None:
     )
 
 
-def test_clusters_are_counted_and_silence_the_test_that_ignores_them() -> None:
+def test_clusters_are_counted_and_have_one_vote_each() -> None:
     groups = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     clustered = tuple(answers(pattern, groups=groups) for pattern in FAMILY)
     comparison = compare(contents(method("family", FAMILY, predictions=clustered)))
     assert (comparison["samples"], comparison["clusters"]) == (10, 5)
-    assert [pair["mcnemar_p"] for pair in comparison["methods"][0]["pairs"]] == [None] * 3
+    pairs = comparison["methods"][0]["pairs"]
+    # small -> medium gains in one cluster, small -> large in the same one, medium -> large too: always 1 against 0
+    assert [pair["mcnemar_p"] for pair in pairs] == [1.0] * 3
     independent = compare(contents(method("family", FAMILY)))
     assert independent["clusters"] == 10
-    assert independent["methods"][0]["pairs"][1]["mcnemar_p"] == 0.5  # two positive flips, no negative one: 2 / 2**2
+    pair = independent["methods"][0]["pairs"][1]
+    assert pair["mcnemar_p"] == 0.5  # two positive flips, no negative one: 2 / 2**2
+    assert pair["mcnemar_p_corrected"] == 1.0  # 3 pairs
+    assert pair["accuracy_difference"] == 0.2
 
 
 def test_comparison_is_json() -> None:

@@ -101,6 +101,6 @@ def test_every_row_of_a_markdown_table_has_as_many_cells_as_its_header(members: 
 
 def test_markdown_says_what_the_intervals_leave_out() -> None:
     text = markdown(compare(contents(method("family", FAMILY), method("b", BASELINE))))
-    assert "draws the 10 test samples again" in text
+    assert "95 % intervals over samples: how much the numbers depend on the choice of the 10 test samples" in text
     assert "do not cover the training" in text
     assert "16.67 [" in text and "+16.67 [" in text

@@ -43,6 +43,28 @@ def two_methods() -> dict[str, Any]:
     return update(none(on_front=True), elodi, method("other", [(0.2, 0.2), (0.3, 0.3)], [(0.5, 0.5)], difference(0.4)))
 
 
+def with_fine_tuning() -> dict[str, Any]:
+    """Method bcwi is compared with fine-tuning."""
+    errors = [(0.20, 0.22), (0.11, 0.11)]
+    tuned = method("fine_tuning", errors, [(0.030, 0.030)], difference(-0.012), difference(0.0), title="Fine-tuning")
+    bcwi = method("bcwi", errors, [(0.010, 0.010)], difference(-0.020), difference(0.0), counterpart="fine_tuning")
+    return update(none(), tuned, bcwi)
+
+
+def test_methods_that_start_from_the_old_weights_are_marked() -> None:
+    text = update_markdown(with_fine_tuning())
+    [rows] = tables(text)
+    assert "NFR - counterpart [95 %]" in rows[0]
+    assert [row[0] for row in rows[1:]] == ["No treatment", "Fine-tuning", "bcwi †"]
+    assert (
+        "†: starts from the old weights: its counterpart is fine-tuning, that of all other methods no treatment" in text
+    )
+    assert "in points, with the paired 95 % interval over seeds and samples (clusters)" in text
+    assert "bcwi †" in printed(with_fine_tuning())
+    assert "†" not in update_markdown(two_methods())
+    assert "NFR - no treatment [95 %]" in tables(update_markdown(two_methods()))[0][0]
+
+
 def chain() -> dict[str, Any]:
     models = ["small", "medium", "large"]
     errors = [(0.3, 0.3), (0.2, 0.2), (0.1, 0.1)]
@@ -122,9 +144,12 @@ def test_terminal_has_the_same_numbers_and_fits() -> None:
 def test_chain_has_an_error_rate_a_model_and_the_mean_over_pairs() -> None:
     methods, pairs = tables(update_markdown(chain()))
     assert methods == [
-        ["Method", "ER small (%)", "ER medium (%)", "ER large (%)", "mean NFR (%)", "training cost"],
+        [
+            *("Method", "ER small (%)", "ER medium (%)", "ER large (%)", "mean NFR (%)"),
+            *("mean NFR - no treatment [95 %]", "training cost"),
+        ],
         # the mean over pairs is 3 % in the first seed and 4 % in the second
-        ["★ No treatment", "30.00 ± 0.00", "20.00 ± 0.00", "10.00 ± 0.00", "3.50 ± 0.71", "1.0x"],
+        ["★ No treatment", "30.00 ± 0.00", "20.00 ± 0.00", "10.00 ± 0.00", "3.50 ± 0.71", "–", "1.0x"],
     ]
     assert pairs == [
         ["Method", "reference", "medium", "large"],

@@ -34,7 +34,7 @@ def test_clear_winner_has_the_fewest_flips_among_those_that_do_not_err_more() ->
         "10.20] points).",
         "Two trainings of the same recipe flip 3.05 ± 0.07 %: no treatment (4.20 ± 0.28 %) is 1.15 points above this "
         "noise floor and better (1.10 ± 0.14 %) is 1.95 points below this noise floor.",
-        "In 2 of 2 seeds it flips less than no treatment.",
+        "In 2 of 2 seeds it flips less than no treatment; the intervals are over seeds and samples (clusters).",
     ]
 
 
@@ -51,7 +51,7 @@ def test_nothing_better_names_the_closest() -> None:
         "closest is close (-0.10 [-0.30, 0.10] points)."
     )
     assert "better" not in floor
-    assert seeds == "From 2 seeds; the intervals are about the choice of test samples."
+    assert seeds == "From 2 seeds; the intervals are over seeds and samples (clusters)."
 
 
 def test_fewer_flips_bought_with_errors_are_no_win() -> None:
@@ -67,7 +67,10 @@ def test_one_seed_says_that_training_is_not_covered() -> None:
     verdict = update_verdict(update(base, treated("elodi", (0.01,), difference(-0.03))))
     assert verdict[0].startswith("elodi has the fewest negative flips")
     assert "NFR 1.00 %, 3.00 [2.80, 3.20] points less" in verdict[0]
-    assert verdict[-1] == "From one seed: how much another training would change these numbers is not measured."
+    assert verdict[-1] == (
+        "From one seed; the intervals are over samples (clusters): how much another training would change these "
+        "numbers is not measured."
+    )
     assert not any("±" in sentence for sentence in verdict)
 
 
@@ -81,7 +84,7 @@ def test_flips_no_more_than_chance_brings_are_called_so() -> None:
 
 def test_seeds_that_disagree_are_counted() -> None:
     verdict = update_verdict(update(none(), treated("shaky", (0.010, 0.045), difference(-0.014))))
-    assert verdict[-1] == "In 1 of 2 seeds it flips less than no treatment."
+    assert verdict[-1].startswith("In 1 of 2 seeds it flips less than no treatment;")
 
 
 def test_chain_wins_by_pairs_and_loses_when_one_pair_is_worse() -> None:
@@ -89,14 +92,46 @@ def test_chain_wins_by_pairs_and_loses_when_one_pair_is_worse() -> None:
     base = method("none", [(0.3,), (0.2,), (0.1,)], [(0.03,), (0.03,), (0.03,)], models=models)
     better = method("b", [(0.3,), (0.2,), (0.1,)], [(0.03,), (0.01,), (0.01,)], None, difference(0), models)
     for pair, gap in zip(better["pairs"], (0.0, -0.02, -0.02), strict=True):
-        pair["nfr_difference"] = difference(gap)
+        pair["nfr_difference"] = pair["nfr_difference_to_none"] = difference(gap)
     results = update(base, better, models=list(models))
     assert (
         "NFR 1.67 %, 1.33 points less than no treatment, beyond the interval in 2 of 3 pairs"
         in (update_verdict(results)[0])
     )
-    better["pairs"][0]["nfr_difference"] = difference(0.01)
+    better["pairs"][0] |= {"nfr_difference": difference(0.01), "nfr_difference_to_none": difference(0.01)}
     assert update_verdict(results)[0].endswith("the closest is b (-1.00 points, beyond the interval in 2 of 3 pairs).")
+
+
+def fine_tuned(name: str, flips: float, to_tuned: float, **changes: object) -> Json:
+    """A method that starts from the old weights; no treatment flips 4.2 %."""
+    made = treated(name, (flips, flips), difference(to_tuned), counterpart="fine_tuning", **changes)
+    made["pairs"][0]["nfr_difference_to_none"] = difference(flips - 0.042)
+    return made
+
+
+def test_fine_tuning_methods_have_to_beat_fine_tuning_as_well() -> None:
+    tuning = treated("tuning", (0.020, 0.020), difference(-0.022))
+    better, same = fine_tuned("better", 0.010, -0.010), fine_tuned("same", 0.019, -0.001)
+    headline, field, *_ = update_verdict(update(none(), tuning, better, same))
+    assert (
+        "better has the fewest negative flips among the methods whose error rate is not above that of no tr" in headline
+    )
+    assert (
+        "NFR 1.00 ± 0.00 %, 3.20 [3.00, 3.40] points less than no treatment and 1.00 [0.80, 1.20] points less than "
+        "fine-tuning, at an error rate" in headline
+    )
+    assert field.startswith("2 of 3 methods flip less than their counterparts at an error rate that is not higher.")
+    # "same" flips least of all here, but no less than fine-tuning: fine-tuning has the credit
+    assert update_verdict(update(none(), tuning, same))[0].startswith("tuning has the fewest negative flips")
+
+
+def test_errors_are_judged_against_no_treatment_whatever_the_counterpart() -> None:
+    price = fine_tuned("price", 0.010, -0.010)
+    price["error_rate_difference"] = difference(0.0)  # no more than fine-tuning
+    price["error_rate_difference_to_none"] = difference(0.02)
+    headline, sentence, *_ = update_verdict(update(none(), price))
+    assert headline.startswith("No method has fewer negative flips than its counterpart beyond the interval")
+    assert "price has an NFR of 1.00 ± 0.00 %, but its error rate is higher (+2.00 [1.80, 2.20] points)" in sentence
 
 
 def test_without_a_comparison_nothing_is_claimed() -> None:

@@ -35,6 +35,7 @@ def method(
         "label": name,
         "title": "No treatment" if name == "none" else name,
         "description": f"What {name} does.",
+        "counterpart": "none",
         "error_rates": [{"model": model} | measure(*values) for model, values in zip(models, errors, strict=True)],
         "pairs": [
             {
@@ -44,10 +45,14 @@ def method(
                 "relative_nfr": measure(*(10 * value for value in values)),
                 "pfr": measure(*(value + 0.01 for value in values)),
                 "nfr_difference": nfr_difference,
+                "nfr_difference_to_none": nfr_difference,
             }
             for (reference, new), values in zip(combinations(models, 2), flips, strict=True)
         ],
+        "mean_nfr": measure(*map(fmean, zip(*flips, strict=True))),
+        "mean_nfr_difference": nfr_difference,
         "error_rate_difference": error_rate_difference,
+        "error_rate_difference_to_none": error_rate_difference,
         "parameters": 12345,
         "training_cost": 1.0,
         "on_front": False,
@@ -83,6 +88,7 @@ def update(*methods: Json, **changes: Any) -> Json:
         "models": ["old", "new"],
         "seeds": list(range(seeds)),
         "samples": 4768,
+        "clusters": 596,
         "noise_floor": {
             "model": "new",
             "nfr": measure(*(0.0300, 0.0310)[:seeds]),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regnas.flips import Predictions
+from regnas.flips.closed_forms import difference_interval
 from regnas.update.results import Outcome, SweepPoint, over_seeds, pareto_front, summarise, summarise_sweep
 
 TARGETS = np.array([0, 1, 2, 0, 1])
@@ -79,24 +80,59 @@ def test_differences_are_paired_with_no_treatment_and_their_interval_holds_the_m
     difference = treated["pairs"][0]["nfr_difference"]
     assert difference["mean"] == pytest.approx(-0.3)
     assert treated["error_rate_difference"]["mean"] == pytest.approx(-0.2)
-    for found in (difference, treated["error_rate_difference"]):
-        low, high = found["interval"]
-        assert low <= found["mean"] <= high
-        assert low < high
-    # For each sample the flips of the treated less those of the plain, over both seeds:
-    # 0, -1/2, -1, 0, 0; so no draw of five lies below -1 or above 0
-    assert difference["interval"][0] >= -1
-    assert difference["interval"][1] <= 0
+    # By seed -0.2 and -0.4: t_1 * |0.2| / 2 = 1.27 alone is more than a difference can be
+    assert difference["interval"] == [-1, 1]
+    # by seed -0.2 and -0.2: the seeds agree, and what remains is the choice of samples
+    low, high = treated["error_rate_difference"]["interval"]
+    assert -1 < low < -0.2 < high < 1
+
+
+def test_one_seed_has_the_intervals_of_a_comparison_of_files():
+    results = summary(outcome("treated", TREATED[:1]), plain=PLAIN[:1], floor=FLOOR[:1])
+    found = method(results, "treated")
+    # 11001 -> 11101: one gained of five; NFR 0.2 against 0.4: samples 3 and 4 flipped, now 4
+    gain = difference_interval(1, 0, 5)
+    assert found["error_rate_difference"]["interval"] == [float(gain[0]), float(gain[1])]
+    assert found["pairs"][0]["nfr_difference"]["interval"] == [float(gain[0]), float(gain[1])]
+    assert found["pairs"][0]["nfr_interval"] == found["pairs"][0]["by_seed"][0]["nfr_interval"]
+    assert found["mean_nfr"]["interval"] == found["pairs"][0]["nfr_interval"]
+
+
+def test_every_seed_has_its_own_test_and_intervals():
+    pair = method(summary(outcome("none", PLAIN)), "none")["pairs"][0]
+    assert [each["seed"] for each in pair["by_seed"]] == [0, 1]
+    # 11110 -> 11001: two lost, one gained: p = 1; 11100 -> 10011: two lost, two gained
+    assert [each["nfr"] for each in pair["by_seed"]] == [0.4, 0.4]
+    assert [each["accuracy_difference"] for each in pair["by_seed"]] == [-0.2, 0.0]
+    assert [each["mcnemar_p"] for each in pair["by_seed"]] == [1.0, 1.0]
+
+
+TUNED = seeds(("11110", "11001"), ("11100", "11001"))  # NFR 0.4 and 0.2
+
+
+def test_a_method_that_fine_tunes_is_compared_with_fine_tuning():
+    bcwi = Outcome("bcwi", "bcwi", "BCWI", "What it does.", TREATED, 100, 1.0, "fine_tuning")
+    outcomes = [outcome("none", PLAIN), outcome("fine_tuning", TUNED), bcwi]
+    facts: dict[str, str] = {}
+    results = summarise("tiny", "same", ("old", "new"), (0, 1), PLAIN, FLOOR, outcomes, [], facts, TUNED)
+    found = method(results, "bcwi")
+    assert found["counterpart"] == "fine_tuning"
+    assert found["pairs"][0]["nfr_difference"]["mean"] == pytest.approx(0.1 - 0.3)
+    assert found["pairs"][0]["nfr_difference_to_none"]["mean"] == pytest.approx(0.1 - 0.4)
+    assert found["error_rate_difference"]["mean"] == pytest.approx(0.2 - 0.4)
+    tuned = method(results, "fine_tuning")
+    assert tuned["counterpart"] == "none"
+    assert tuned["pairs"][0]["nfr_difference"]["mean"] == pytest.approx(0.3 - 0.4)
 
 
 def test_variants_of_one_original_are_drawn_together():
-    groups = np.zeros(5, dtype=np.int64)  # all are one: every draw is the same
+    groups = np.zeros(5, dtype=np.int64)  # all are one: a single cluster tells nothing
     plain, treated = (
         [[Predictions("m", p.ids, p.targets, p.predicted, groups=groups) for p in seed] for seed in each]
         for each in (PLAIN, TREATED)
     )
     found = method(summary(outcome("treated", treated), plain=plain), "treated")["error_rate_difference"]
-    assert found["interval"] == pytest.approx([found["mean"]] * 2)
+    assert found["interval"] == [-1, 1]
 
 
 def test_a_method_that_changes_one_answer_in_one_seed_is_not_untreated():
@@ -233,7 +269,9 @@ def test_one_standard_error_is_given_and_not_more():
 
 def test_the_difference_to_the_untreated_model_is_that_of_the_report_split():
     (row,) = summarise_sweep("bcwi", "BCWI", "alpha", [NO_FLIPS_BUT_WORSE], UNTREATED)["points"]
-    assert row["error_rate_difference"] == {"mean": 0.0, "interval": [0.0, 0.0]}
+    open_end = 3.841459 / (5 + 3.841459)  # the same answers to five samples: Tango's interval of no flips
+    expected = {"mean": 0.0, "interval": pytest.approx([-open_end, open_end], abs=1e-6)}
+    assert row["error_rate_difference"] == expected
 
 
 def test_a_curve_has_its_numbers_from_the_report_split_and_its_choice_from_the_search_split():

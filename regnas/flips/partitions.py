@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regnas.comparing.intervals import LEVEL, Floats, independent_samples
+from regnas.flips.closed_forms import LEVEL, Floats, independent_samples
 from regnas.flips.ordering import distinct
 
 Counts = NDArray[np.int64]

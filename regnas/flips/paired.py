@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from regnas.comparing.intervals import LEVEL, Floats, difference_interval, rate_interval
-from regnas.comparing.partitions import Counts, Partition
-from regnas.flips import sign_test
+from regnas.flips.closed_forms import LEVEL, Floats, difference_interval, rate_interval
+from regnas.flips.partitions import Counts, Partition
+from regnas.flips.significance import sign_test
 
 Bounds = tuple[float, float]
 
@@ -41,8 +41,9 @@ class Flips:
 
     def accuracy_interval(self, whole: Partition, level: float = LEVEL) -> Bounds:
         """Of all samples, as independent as their clusters leave them."""
-        share = self.independent_samples(whole, level) / whole.samples
-        low, high = difference_interval(len(self.lost) * share, len(self.gained) * share, whole.samples * share, level)
+        samples = self.independent_samples(whole, level)  # [1]
+        share = samples / whole.samples
+        low, high = difference_interval(len(self.lost) * share, len(self.gained) * share, samples, level)
         return float(low[0]), float(high[0])
 
     def independent_samples(self, whole: Partition, level: float = LEVEL) -> Floats:

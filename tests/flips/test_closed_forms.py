@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, binomtest
 
-from regnas.comparing.intervals import difference_interval, independent_samples, rate_interval
-from regnas.comparing.paired import Flips
-from regnas.comparing.partitions import Partition
-from regnas.flips import accuracy_difference_interval, nfr_interval
-from tests.flips.helpers import answers
+from regnas.flips import bootstrap_means, interval
+from regnas.flips.closed_forms import difference_interval, independent_samples, rate_interval
+from regnas.flips.paired import Flips
+from regnas.flips.partitions import Partition
 
 
 def bounds(pair) -> tuple[float, float]:
@@ -133,15 +132,14 @@ def test_intervals_agree_with_the_bootstrap_where_flips_are_many(size):
     groups = np.repeat(np.arange(1500), size)
     ease = np.repeat(random.random(1500), size)
     right = [random.random(len(groups)) < ease**0.3 for _ in range(2)]
-    patterns = ["".join("01"[each] for each in row.tolist()) for row in right]
-    models = [answers(pattern, name, groups.tolist()) for pattern, name in zip(patterns, "ab", strict=True)]
+    values = np.column_stack([right[0] & ~right[1], right[1].astype(float) - right[0]]).astype(np.float64)  # [N, 2]
+    draws = bootstrap_means(values, groups)  # [B, 2]
     flips, whole = Flips.between(*right), Partition.whole(len(groups), groups if size > 1 else None)
     ((low, high),) = flips.nfr_intervals(whole)
     width = high - low
-    assert (low, high) == pytest.approx(nfr_interval(*models), abs=0.1 * width)
+    assert (low, high) == pytest.approx(interval(draws[:, 0]), abs=0.1 * width)
     low, high = flips.accuracy_interval(whole)
-    expected = accuracy_difference_interval(models[1], models[0])
-    assert (low, high) == pytest.approx(expected, abs=0.1 * (high - low))
+    assert (low, high) == pytest.approx(interval(draws[:, 1]), abs=0.1 * (high - low))
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,17 @@
 """Intervals that are honest at zero: a few samples without a flip are no proof that there are none.
 
-The bootstrap of ``regnas.flips`` gives [0, 0] where nothing flipped, whatever the number of samples. Here a rate has
-the interval of Clopper and Pearson (1934), which holds the true rate at least as often as it says, and a paired
-difference that of Tango (1998). Where samples come in clusters, both are taken of fewer samples: as many independent
-ones as would vary as much (Korn and Graubard, 1998).
+A bootstrap gives [0, 0] if nothing flipped, whatever the number of samples. Here a rate has the interval of Clopper and
+Pearson (1934), which holds the true rate at least as often as it says, and a paired difference that of Tango (1998). If
+samples come in clusters, both are taken of fewer samples: as many independent ones as would vary as much (Korn and
+Graubard, 1998).
+
+scipy is imported by the functions: importing it takes longer than everything else in this package.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, ndtri, stdtrit
 
 LEVEL = 0.95
 
@@ -23,6 +24,8 @@ def rate_interval(rate: ArrayLike, samples: ArrayLike, level: float = LEVEL) -> 
     low = B^-1(x, n - x + 1; a / 2), high = B^-1(x + 1, n - x; 1 - a / 2) for x = rate * n of n samples, a = 1 - level
     and the incomplete beta function B; n need not be an integer. No sample at all leaves [0, 1].
     """
+    from scipy.special import betaincinv
+
     rates, counts = np.broadcast_arrays(np.asarray(rate, dtype=np.float64), np.asarray(samples, dtype=np.float64))
     tail = (1 - level) / 2
     known = counts > 0
@@ -44,6 +47,8 @@ def difference_interval(
     if the difference is d, is the positive root of 2 n q^2 + b q - negative d (1 - d) = 0 with
     b = (2 n - positive + negative) d - positive - negative. No sample at all leaves [-1, 1].
     """
+    from scipy.special import ndtri
+
     given = (np.asarray(each, dtype=np.float64) for each in (negative, positive, samples))
     lost, gained, counts = np.broadcast_arrays(*given)
     z = float(ndtri((1 + level) / 2))
@@ -70,6 +75,8 @@ def independent_samples(
     clusters: without any, D = s, and each cluster counts once. The ratio of the quantiles of Student's t allows for few
     clusters (Korn and Graubard, 1998); a single one tells nothing. Where every cluster is one sample, N remains.
     """
+    from scipy.special import stdtrit
+
     given = (np.asarray(each, dtype=np.float64) for each in (samples, clusters, size, within, between))
     counts, groups, sizes, inside, across = np.broadcast_arrays(*given)
     effect = np.maximum(1.0, (across + sizes**2) / (inside + sizes))

@@ -1,0 +1,23 @@
+"""The sign test, and p-values of many tests at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def sign_test(negative: int, positive: int) -> float:
+    """Two-sided p-value of negative ~ Binomial(negative + positive, 1/2): min(1, 2 P(X <= min(negative, positive)))."""
+    from scipy.special import bdtr  # here, because importing it takes longer than everything else in this package
+
+    if negative + positive == 0:
+        return 1.0
+    return min(1.0, 2 * float(bdtr(min(negative, positive), negative + positive, 0.5)))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """p-values corrected for their number m (Holm, 1979): max over j <= i of min(1, (m - j + 1) p_j), p_j sorted."""
+    corrected, highest = [0.0] * len(values), 0.0
+    for rank, place in enumerate(sorted(range(len(values)), key=lambda place: values[place])):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
+        corrected[place] = highest
+    return corrected
