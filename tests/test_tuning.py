@@ -44,12 +44,12 @@ class Synthetic:
         return [[[OLD, self.new(getattr(method, self.key))]] for method in methods]
 
     def new(self, value) -> Predictions:
-        flips = int(80 / (1 + 10 * value))
-        inherited = 150 if value <= self.turn else 250  # errors of the old model that stay
+        flips = round(20 * (3 - np.log10(value)))  # 20 fewer for each power of ten
+        inherited = 150 if value <= self.turn else 300  # errors of the old model that stay
         return predictions([*range(inherited), *range(300, 300 + flips)])
 
     def untreated(self, _):
-        return [[OLD, predictions([*range(150), *range(300, 380)])]]
+        return [[OLD, predictions([*range(150), *range(300, 430)])]]
 
     @property
     def tuner(self) -> Tuner:
@@ -67,8 +67,8 @@ def test_the_choice_has_the_fewest_flips_among_values_that_are_as_accurate_as_no
     assert choice.value == 0.1  # 0.3 and 1 flip less and err more
     assert [each.value for each in choice.tried] == [0.03, 0.1, 0.3, 1.0]
     at = {each.value: each for each in choice.tried}
-    assert at[0.1].error_rate == pytest.approx((0.3 + 0.15 + 0.04) / 1 / 2)  # mean of old and new
-    assert at[0.1].nfr == pytest.approx(0.04)
+    assert at[0.1].error_rate == pytest.approx((0.3 + 0.15 + 0.08) / 2)  # mean of old and new
+    assert at[0.1].nfr == pytest.approx(0.08)
     assert not choice.at_edge and choice.eligible
     assert choice.training_macs == 7 * 4
 
