@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from regnas.baselines import AccuracyOnly, Family, Independent, Inherited, Source, SubNetwork, plan_of, planned
 from regnas.components import auto_keys
@@ -18,13 +19,13 @@ from regnas.search import FamilySearch
 from regnas.space import Architecture
 from regnas.supernet_stage import supernet_training_macs
 from regnas.training import predictions_from
-from regnas.tuning import BySeed, Choice, Tuner, resolve
+from regnas.tuning import BySeed, Tuner, resolve
 
 
 def baseline_methods(
     job: Job, search: FamilySearch, architectures: Mapping[str, Architecture]
-) -> tuple[list[ReportedMethod], list[Choice]]:
-    """Search, tune and train what a user would do instead, and predict the report split with it."""
+) -> tuple[list[ReportedMethod], list[dict[str, Any]]]:
+    """Search, tune and train what a user would do instead, predict the report split with it, and say what was tuned."""
     values = job.config.values
     family = {name: SubNetwork(values.supernet, architecture) for name, architecture in architectures.items()}
     searched = {
@@ -73,7 +74,8 @@ def baseline_methods(
                 training_macs=training_macs(trials.shop, own) if own else supernet_training_macs(job),
             )
         )
-    return reported, choices
+    untreated = trials.training_macs([Independent()])
+    return reported, [{**choice.to_json(), "cost": choice.training_macs / untreated} for choice in choices]
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,8 @@ class _Trials:
     family: Family
     known: dict[Model, Predictions] = field(default_factory=dict)  # many methods share models
 
-    def make(self, plans: object) -> None:
-        models = {self.shop.seed: _models(plans)}  # type: ignore[arg-type]
+    def make(self, plans: Iterable[Mapping[str, Source]]) -> None:
+        models = {self.shop.seed: _models(plans)}
         make_all({self.shop.seed: self.shop}, models, self.job.config.values.machine.workers)
 
     def predict(self, methods: Sequence[Method]) -> list[BySeed]:
@@ -119,7 +121,7 @@ def _workshop(job: Job) -> Workshop:
     )
 
 
-def _models(plans: Sequence[Mapping[str, Source]]) -> list[Model]:
+def _models(plans: Iterable[Mapping[str, Source]]) -> list[Model]:
     return [source for plan in plans for source in plan.values() if not isinstance(source, Inherited)]
 
 

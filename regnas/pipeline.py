@@ -44,7 +44,6 @@ from regnas.search import FamilySearch
 from regnas.space import Architecture, format_macs
 from regnas.supernet_stage import supernet_training_macs, train_supernet
 from regnas.training import Trainer
-from regnas.tuning import Choice
 
 Stage = Literal["train", "search", "export", "baselines", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -90,12 +89,12 @@ def run(
             methods = [family_method(job, architectures, polished)]
             if polished is not None and polished.weights is not None:
                 methods.append(unpolished_method(job, evaluator, architectures))
-            baselines, choices = baseline_methods(job, search, architectures)
+            baselines, tuning = baseline_methods(job, search, architectures)
             methods += baselines
         if last == "baselines":
             return None
     with folder.timed("report"):
-        return report(job, methods, polished, choices)
+        return report(job, methods, polished, tuning)
 
 
 def open_evaluator(job: Job, supernet: nn.Module) -> Evaluator:
@@ -260,7 +259,7 @@ def unpolished_method(job: Job, evaluator: Evaluator, architectures: Mapping[str
 
 
 def report(
-    job: Job, methods: list[Method], polished: Polished | None, choices: Sequence[Choice] = ()
+    job: Job, methods: list[Method], polished: Polished | None, tuning: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
     chosen = {
         f"{method.name}/{member}": architecture
@@ -282,7 +281,7 @@ def report(
         report_split=job.splits.report,
         classes=job.splits.classes,
         facts=_facts(job, polished),
-        tuning=tuple(choices),
+        tuning=tuple(tuning),
     )
     return write_report(contents, job.folder.report)
 

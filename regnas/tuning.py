@@ -42,7 +42,7 @@ class Choice:
     ``tried`` is empty if the value comes with the configuration (``[chosen]``). ``eligible`` says whether some value was
     as accurate as no treatment; if none was, the most accurate one is taken. ``at_edge`` is set if the ladder of values
     ended before an interior choice was found. ``training_macs`` are the multiply-adds of all trainings of the grid, for
-    one seed, the chosen value included.
+    one seed, the chosen value included and what no treatment needs too left out.
     """
 
     label: str

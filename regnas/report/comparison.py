@@ -59,6 +59,7 @@ def compare(contents: ReportContents) -> Comparison:
         "budgets": list(contents.budgets),
         "interval_level": LEVEL,
         "methods": methods,
+        "tuning": list(contents.tuning),
     }
     for each in methods[1:]:
         each["verdict"] = verdict(each)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from regnas.data import Split
 from regnas.flips import Predictions
 from regnas.search import Trial
 from regnas.space import Architecture
-from regnas.tuning import Choice
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ReportContents:
     report_split: Split
     classes: tuple[str, ...]
     facts: Mapping[str, str]
-    tuning: tuple[Choice, ...] = ()  # of keys of the baselines that are "auto"
+    tuning: Sequence[Mapping[str, Any]] = ()  # choices of keys of baselines that are "auto", as JSON, with their cost
 
     def __post_init__(self) -> None:
         if not self.methods or not self.members:

@@ -7,9 +7,11 @@ from typing import Any
 
 from regnas.rendering.formatting import p_value, percent, percent_interval, training_cost
 from regnas.rendering.pages import inline, page
+from regnas.report import tuning
 from regnas.report.contents import ReportContents
 from regnas.report.gallery import Flip
 from regnas.report.tables import accuracy_difference, coverage, nfr_difference, top1_difference
+from regnas.report.tuning import tuning_rows
 from regnas.space import format_macs
 
 
@@ -33,6 +35,10 @@ def render(
         filters,
         comparison=comparison,
         coverage=coverage(comparison),
+        tuning=tuning_rows(comparison["tuning"]),
+        tuning_title=tuning.TITLE,
+        tuning_explanation=tuning.EXPLANATION,
+        tuning_header=tuning.HEADER,
         facts=contents.facts,
         figures={name: inline(document, name) for name, document in figures.items()},
         flips=flips,

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from regnas.rendering.formatting import p_value, percent, percent_interval, signed_percent, training_cost
 from regnas.rendering.markdown_cells import markdown_table, plain
+from regnas.report.tuning import EXPLANATION, HEADER, TITLE, tuning_rows
 from regnas.space import format_macs
 
 # The pairs of three members fit beside their accuracies into 100 columns; those of four do not.
@@ -59,6 +60,8 @@ def markdown(comparison: Mapping[str, Any]) -> str:
         parts += [f"## {plain(method['title'])}", plain(method["description"]), _models_table(method)]
         if method["pairs"]:
             parts.append(_pairs_table(method))
+    if comparison["tuning"]:
+        parts += [f"## {TITLE}", EXPLANATION, markdown_table(HEADER, tuning_rows(comparison["tuning"]))]
     parts += ["## Intervals", coverage(comparison)]
     return "\n\n".join(part for part in parts if part) + "\n"
 

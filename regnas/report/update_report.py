@@ -12,6 +12,8 @@ from typing import Any
 from regnas.rendering.figures import picture, write_picture
 from regnas.rendering.formatting import percent
 from regnas.rendering.pages import inline, page
+from regnas.report import tuning
+from regnas.report.tuning import tuning_rows
 from regnas.report.update_plots import error_against_flips, pairwise_maps, sweep_curve
 from regnas.report.update_tables import is_chosen, update_markdown
 from regnas.report.update_values import (
@@ -82,6 +84,10 @@ def _page(results: Results, figures: Mapping[str, str]) -> str:
         noise_floor=noise_floor(results),
         legend=legend(results),
         is_chosen=is_chosen,
+        tuning=tuning_rows(results["tuning"]),
+        tuning_title=tuning.TITLE,
+        tuning_explanation=tuning.EXPLANATION,
+        tuning_header=tuning.HEADER,
         facts=results["facts"],
         figures={name: inline(document, name) for name, document in figures.items()},
     )

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regnas.rendering.markdown_cells import markdown_table, plain
+from regnas.report.tuning import EXPLANATION, HEADER, TITLE, tuning_rows
 from regnas.report.update_values import (
     Results,
     counterpart,
@@ -59,6 +60,8 @@ def update_markdown(results: Results) -> str:
         parts += ["## Pairs", f"{PAIRS}, in percent.", markdown_table(*_pairs(results))]
     for sweep in results["sweeps"]:
         parts += [f"## {plain(sweep['title'])}: {plain(sweep['key'])}", markdown_table(*_sweep(sweep))]
+    if results["tuning"]:
+        parts += [f"## {TITLE}", EXPLANATION, markdown_table(HEADER, tuning_rows(results["tuning"]))]
     if results["facts"]:
         facts = "\n".join(f"- {plain(name)}: {plain(value)}" for name, value in results["facts"].items())
         parts += ["## Facts", facts]

@@ -18,7 +18,7 @@ from tests.methods.releases import SCENARIOS, THREE, chain, method
 from tests.models.making import OTHER, SMALL
 
 EVERY = sorted(METHODS)
-ON_WEIGHTS = {"bcwi", "bcwi_soup", "bcwi_fisher", "ewc", "prior_weight_decay", "mixout"}
+ON_WEIGHTS = {"fine_tuning", "bcwi", "bcwi_soup", "bcwi_fisher", "ewc", "prior_weight_decay", "mixout"}
 REFERENCES = ("chain", "radial", "fc", "untargeted")
 
 

@@ -95,6 +95,7 @@ def update(*methods: Json, **changes: Any) -> Json:
             "error_rate": measure(*(0.10, 0.12)[:seeds]),
         },
         "methods": list(methods),
+        "tuning": [],
         "sweeps": [],
         "facts": {"Data": "digits"},
     }
