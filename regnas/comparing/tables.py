@@ -115,7 +115,8 @@ def notes(comparison: Comparison) -> list[str]:
     pairs = len(comparison.pairs) // 2
     lines = [
         "NFR: the share of the samples that the reference has right and the new model wrong; PFR the opposite. "
-        f"Brackets hold {100 * LEVEL:.0f} % intervals; p is corrected for {pairs} comparison{'s' * (pairs > 1)} (Holm)."
+        f"Brackets hold {100 * LEVEL:.0f} % intervals over samples; p is corrected for {pairs} "
+        f"comparison{'s' * (pairs > 1)} (Holm)."
     ]
     if clusters < samples:
         lines.append(

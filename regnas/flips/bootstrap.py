@@ -70,8 +70,8 @@ def hierarchical_means(
     if seeds == 1:
         return centre
     drawn = generator(seed, "flips", "seeds").multinomial(seeds, [1 / seeds] * seeds, size=resamples)  # [B, S]
-    deviations = (drawn * means).mean(axis=1) - centre  # [B]
-    return centre + np.sqrt(seeds / (seeds - 1)) * deviations
+    deviations: NDArray[np.float64] = (drawn * means).mean(axis=1) - centre  # [B]
+    return centre + float(np.sqrt(seeds / (seeds - 1))) * deviations
 
 
 def interval(draws: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -160,8 +161,8 @@ def _method(
                 "nfr_interval": _interval(_flips(by_seed, low, high), by_seed, "rate"),
                 "relative_nfr": over_seeds([relative_negative_flip_rate(seed[low], seed[high]) for seed in by_seed]),
                 "pfr": over_seeds([positive_flip_rate(seed[low], seed[high]) for seed in by_seed]),
-                "nfr_difference": _compared(by_seed, counterpart, lambda each, of=(low, high): _flips(each, *of)),
-                "nfr_difference_to_none": _compared(by_seed, plain, lambda each, of=(low, high): _flips(each, *of)),
+                "nfr_difference": _compared(by_seed, counterpart, partial(_flips, low=low, high=high)),
+                "nfr_difference_to_none": _compared(by_seed, plain, partial(_flips, low=low, high=high)),
                 "by_seed": [
                     {"seed": seed, **_pair(found[low, high])} for seed, found in zip(seeds, statistics, strict=True)
                 ],

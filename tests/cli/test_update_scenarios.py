@@ -11,7 +11,7 @@ from regnas.networks import SmallResNet
 from tests.cli.update_runs import arrays_of, correct_of, method_of, predicted_by, records, results_of
 from tests.tiny import write_tiny_update
 
-LABELS = ["none", "focal_distillation_lm", "ensemble", "elodi", "bcwi"]
+LABELS = ["none", "focal_distillation_lm", "ensemble", "elodi", "fine_tuning", "bcwi"]
 
 
 def network_like(seed=0, classes=3):
@@ -68,13 +68,16 @@ def test_a_new_model_that_starts_from_the_old_weights(command, tmp_path):
     # bcwi's new model is the plain one here, and costs as much
     assert started == {"old 0": None, "new 0": "old 0", "new 1": "old 0"}
     assert method_of(run, "bcwi")["training_cost"] == 1
+    # no treatment is fine-tuning here: no row is added, and bcwi is compared with no treatment
+    assert [method["label"] for method in results_of(run)["methods"]] == ["none", "bcwi"]
+    assert method_of(run, "bcwi")["counterpart"] == "none"
 
 
 def test_a_new_model_of_another_architecture(command, tmp_path):
     larger = ("widths = [4, 8] }\n\n[training]", "widths = [4, 12] }\n\n[training]")
     run = scenario(command, tmp_path, larger, ("[methods.bcwi]\n", ""))
     assert results_of(run)["scenario"] == "other architecture, more samples (50% → 100%)"
-    assert [method["label"] for method in results_of(run)["methods"]] == LABELS[:-1]
+    assert [method["label"] for method in results_of(run)["methods"]] == LABELS[:-2]
     network = SmallResNet(widths=(4, 12)).build((1, 8, 8), 3)
     assert method_of(run, "none")["parameters"] == sum(weight.numel() for weight in network.parameters())
 
