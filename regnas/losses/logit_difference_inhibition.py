@@ -15,6 +15,8 @@ class LogitDifferenceInhibition:
 
     power: float = 2.0
     top_k: int = 10
+    margin: float = 0.0
+    exclude_target: bool = True
 
     def __post_init__(self) -> None:
         require_positive(power=self.power)
