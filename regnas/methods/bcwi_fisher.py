@@ -15,11 +15,11 @@ class FisherInterpolation:
     """Fisher BCWI: interpolation in which an old weight counts by how much the old model depends on it.
 
     (alpha F w_old + (1 - alpha) w_new) / (alpha F + 1 - alpha), with the Fisher information F of the old model on
-    ``samples`` training samples, scaled to mean 1. Most weights have an F far below 1, so the best alpha is higher
-    than that of plain BCWI: Schumann et al. try values up to 0.98.
+    ``samples`` training samples, scaled to mean 1. Most weights have an F below 1, so that an alpha moves less toward
+    the old weights than in plain BCWI: Schumann et al. try values up to 0.98.
     """
 
-    alpha: float = tunable(0.8, SHARES)
+    alpha: float = tunable(0.5, SHARES)
     samples: int = 512
 
     targeted: ClassVar[bool] = False

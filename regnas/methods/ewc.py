@@ -9,7 +9,7 @@ from regnas.methods.chain import Chain, fine_tuned
 from regnas.methods.tunable import Grid, tunable
 from regnas.models import Consolidated, Model
 
-STRENGTHS = Grid((0.001, 0.01, 0.1, 1.0), within=(1e-7, 1e4))  # the bounds are those of Schumann et al.
+STRENGTHS = Grid((0.01, 0.1, 1.0, 10.0), within=(1e-7, 1e4))  # the bounds are those of Schumann et al.
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ElasticConsolidation:
     (2023) do.
     """
 
-    strength: float = tunable(0.01, STRENGTHS)
+    strength: float = tunable(0.1, STRENGTHS)
     samples: int = 512
 
     title: ClassVar[str] = "EWC"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -170,7 +171,7 @@ def test_elodis_ensembles_and_students_each_go_on_from_their_own_predecessors():
     ensembles = [student.lessons[0].teachers for student in students]
     assert [student.start for student in students] == [None, *students[:2]]
     assert [member.start for member in ensembles[0]] == [None] * 3
-    for before, after in zip(ensembles[:2], ensembles[1:], strict=True):
+    for before, after in pairwise(ensembles):
         assert [member.start for member in after] == list(before)
     # they are the members of the ensemble paragon, and the first is the untreated model
     assert ensembles == [side.members for side in planned("ensemble", TUNED, members=3)]
@@ -336,7 +337,7 @@ def test_elodi_with_a_legacy_model_divides_its_weight_between_the_ensemble_and_t
 def test_weights_are_interpolated_with_those_fine_tuned_from_them():
     tuned = replace(NEW, start=OLD)
     assert planned("bcwi") == (OLD, Interpolated(OLD, tuned, 0.4))
-    assert planned("bcwi_fisher") == (OLD, FisherInterpolated(OLD, tuned, 0.8, 512))
+    assert planned("bcwi_fisher") == (OLD, FisherInterpolated(OLD, tuned, 0.5, 512))
     assert planned("fisher_merging") == (OLD, FisherMerged(OLD, tuned, 0.4, 512))
     soup = Soup(tuple(replace(tuned, chance=f"new {repeat}") for repeat in range(4)))
     assert planned("bcwi_soup") == (OLD, Interpolated(OLD, soup, 0.4))
@@ -349,7 +350,7 @@ def test_another_alpha_trains_nothing_more():
 
 def test_ties_hold_on_to_the_old_weights_while_they_are_tuned():
     tuned = replace(NEW, start=OLD)
-    assert planned("ewc") == (OLD, replace(tuned, tie=Consolidated(OLD, 0.01, 512, "predicted")))
+    assert planned("ewc") == (OLD, replace(tuned, tie=Consolidated(OLD, 0.1, 512, "predicted")))
     assert planned("prior_weight_decay") == (OLD, replace(tuned, tie=DecoupledDecay(OLD, 1.0)))
     assert planned("mixout") == (OLD, replace(tuned, tie=MixedWeights(OLD, 0.7)))
 
