@@ -57,9 +57,9 @@ def test_elodis_teachers_are_tables_of_networks():
     teachers = (SmallResNet(widths=(4, 6)), SmallResNet(blocks=2))
     assert found == Elodi(towards="kd", start_at=0.5, teachers=teachers)
     (problem,) = problems(**{"methods.four": four | {"members": 1}})
-    assert problem.startswith("methods.four: members must be at least the number of teachers, 2, got 1.")
+    assert problem.startswith("tiny: methods.four: members must be at least the number of teachers, 2, got 1.")
     assert problems(**{"methods.bayesian_update": {"at": "training"}}) == [
-        "methods.bayesian_update.at is not a known key"
+        "tiny: methods.bayesian_update.at is not a known key"
     ]
 
 
