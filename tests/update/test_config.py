@@ -58,9 +58,8 @@ def test_elodis_teachers_are_tables_of_networks():
     assert found == Elodi(towards="kd", start_at=0.5, teachers=teachers)
     (problem,) = problems(**{"methods.four": four | {"members": 1}})
     assert problem.startswith("tiny: methods.four: members must be at least the number of teachers, 2, got 1.")
-    assert problems(**{"methods.bayesian_update": {"at": "training"}}) == [
-        "tiny: methods.bayesian_update.at is not a known key"
-    ]
+    (problem,) = problems(**{"methods.bayesian_update": {"at": "training"}})
+    assert problem == "tiny: methods.bayesian_update.at is not a known key"
 
 
 def test_a_table_becomes_values_in_its_order():
