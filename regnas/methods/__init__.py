@@ -6,6 +6,7 @@ from typing import Protocol
 
 from regnas.methods.backward_compatible import BackwardCompatible
 from regnas.methods.bayesian_update import BayesianUpdate
+from regnas.methods.bayesian_update_trained import BayesianUpdateTrained
 from regnas.methods.bcwi import WeightInterpolation
 from regnas.methods.bcwi_fisher import FisherInterpolation
 from regnas.methods.bcwi_soup import SoupInterpolation
@@ -18,6 +19,7 @@ from regnas.methods.elodi_legacy import ElodiLegacy
 from regnas.methods.ensemble import Ensemble
 from regnas.methods.ewc import ElasticConsolidation
 from regnas.methods.fine_tuning import FineTuning
+from regnas.methods.fisher_merging import FisherMerging
 from regnas.methods.focal_distillation_kl import FocalDistillationKL
 from regnas.methods.focal_distillation_lm import FocalDistillationLM
 from regnas.methods.gated_distillation import GatedDistillation
@@ -67,6 +69,7 @@ METHODS: Registry[Method] = Registry(
         "bct": BackwardCompatible,
         "ract": RegressionAlleviating,
         "bayesian_update": BayesianUpdate,
+        "bayesian_update_trained": BayesianUpdateTrained,
         "dropout": Dropout,
         "ensemble": Ensemble,
         "heterogeneous_ensemble": HeterogeneousEnsemble,
@@ -76,6 +79,7 @@ METHODS: Registry[Method] = Registry(
         "bcwi": WeightInterpolation,
         "bcwi_soup": SoupInterpolation,
         "bcwi_fisher": FisherInterpolation,
+        "fisher_merging": FisherMerging,
         "ewc": ElasticConsolidation,
         "prior_weight_decay": PriorWeightDecay,
         "mixout": Mixout,

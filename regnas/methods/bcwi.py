@@ -12,7 +12,12 @@ from regnas.models import Interpolated, Model
 
 @dataclass(frozen=True)
 class WeightInterpolation:
-    """BCWI: alpha * old weights + (1 - alpha) * weights fine-tuned from them; alpha costs no training."""
+    """BCWI: alpha * old weights + (1 - alpha) * weights fine-tuned from them; alpha costs no training.
+
+    Every point of the line is calibrated on the images of the new release, the ends too. At alpha = 1 a network with
+    batch norms therefore has the old weights with new statistics: it may answer differently from the old model, above
+    all from one that was given as a checkpoint with statistics of its own.
+    """
 
     alpha: float = tunable(0.4, SHARES)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas.methods.chain import Chain
+from regnas.methods.members import members_of, own_networks
 from regnas.models import Centric, Model
 
 
@@ -27,7 +28,7 @@ class CentricMember:
         return f"Centric member (m = {self.members})"
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        models: list[Model] = [chain.stages[0].plain(None)]
-        for stage in chain.stages[1:]:
-            models.append(stage.given or Centric(stage.repeats(models[-1], self.members)))
-        return tuple(models)
+        first = chain.stages[0].plain(None)
+        sides = members_of(chain, own_networks(self.members), first)
+        later = zip(chain.stages[1:], sides[1:], strict=True)
+        return first, *(stage.given or Centric(side) for stage, side in later)

@@ -1,49 +1,49 @@
-"""ELODI where the old model was trained without it (Zhao et al., eq. 9)."""
+"""ELODI if the old model was trained without it (Zhao et al., eq. 9)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas import losses
-from regnas.methods.chain import Chain, Stage, lessons
-from regnas.methods.tunable import SHARES, tunable
-from regnas.models import Lesson, Model
+from regnas.methods.chain import Chain, Stage
+from regnas.methods.ensemble_distillation import EnsembleDistillation
+from regnas.methods.members import members_of
+from regnas.models import Model
 
 
 @dataclass(frozen=True)
-class ElodiLegacy:
-    """ELODI with a legacy old model: LDI to the ensemble (share ``lambda_``) and to the old model (the rest)."""
+class ElodiLegacy(EnsembleDistillation):
+    """ELODI with a legacy old model: LDI to the ensemble (share ``lambda_``) and to the old model (the rest).
 
-    members: int = 8
-    alpha: float = tunable(0.8, SHARES)
+    The other keys are those of ELODI. ``old_margin`` is the margin to the old model: the authors' code takes 0.5
+    toward a single model and 0 toward an ensemble. No ensemble of the first release exists: in a release that is
+    fine-tuned from it, all members start from the legacy model itself, and later ones each from its predecessor.
+    """
+
     lambda_: float = 0.5
-    top_k: int = 10
-    power: float = 2.0
+    old_margin: float = 0.5
 
     targeted: ClassVar[bool] = True
     fine_tunes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.members < 1 or not 0 <= self.alpha <= 1 or not 0 <= self.lambda_ <= 1:
-            raise ValueError("members must be at least 1, alpha and lambda_ between 0 and 1")
-        losses.LogitDifferenceInhibition(self.power, self.top_k)
+        super().__post_init__()
+        if not 0 <= self.lambda_ <= 1:
+            raise ValueError(f"lambda_ must lie between 0 and 1, got {self.lambda_}")
+        self.loss(self.old_margin)
 
     @property
     def title(self) -> str:
-        return f"ELODI, legacy old model (m = {self.members}, λ = {self.lambda_:g})"
+        return f"ELODI, legacy old model ({self.details}, λ = {self.lambda_:g})"
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.targeted(self._treat)
+        ensembles = members_of(chain, self.networks, first=chain.stages[0].plain(None))
+        of_stage = dict(zip(chain.stages, ensembles, strict=True))
 
-    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
-        loss = losses.LogitDifferenceInhibition(self.power, self.top_k)
-        ensemble = stage.repeats(previous, self.members)
-        return stage.train(
-            previous,
-            label_weight=1 - self.alpha,
-            lessons=(
-                Lesson(loss, self.alpha * self.lambda_, ensemble),
-                *lessons(loss, self.alpha * (1 - self.lambda_), references),
-            ),
-        )
+        def treat(stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+            to_ensemble, to_old = self.alpha * self.lambda_, self.alpha * (1 - self.lambda_) / len(references)
+            taught = self.lesson(to_ensemble, of_stage[stage], self.margin, online=self.teacher == "online")
+            held = (self.lesson(to_old, (reference,), self.old_margin) for reference in references)
+            return stage.train(previous, label_weight=1 - self.alpha, lessons=(taught, *held))
+
+        return chain.targeted(treat)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.methods.chain import Chain, Stage
+from regnas.methods.chain import Chain
+from regnas.methods.members import members_of, own_networks
 from regnas.models import Ensemble as MeanOfMembers
 from regnas.models import Model
 
@@ -28,10 +29,5 @@ class Ensemble:
         return f"Ensemble paragon (m = {self.members})"
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.untargeted(self._side)
-
-    def _side(self, stage: Stage, previous: Model | None) -> Model:
-        if not isinstance(previous, MeanOfMembers):
-            return MeanOfMembers(stage.repeats(previous, self.members))
-        # A fine-tuned member starts from its own predecessor.
-        return MeanOfMembers(tuple(stage.train(older, repeat) for repeat, older in enumerate(previous.members)))
+        sides = members_of(chain, own_networks(self.members))
+        return tuple(stage.given or MeanOfMembers(side) for stage, side in zip(chain.stages, sides, strict=True))

@@ -6,14 +6,23 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas.methods.chain import Chain, fine_tuned
+from regnas.methods.tunable import Grid, tunable
 from regnas.models import Consolidated, Model
+
+STRENGTHS = Grid((0.01, 0.1, 1.0, 10.0), within=(1e-7, 1e4))  # the bounds are those of Schumann et al.
 
 
 @dataclass(frozen=True)
 class ElasticConsolidation:
-    """EWC: fine-tuning that holds on to the weights on which the old model's answers depend."""
+    """EWC: fine-tuning that holds on to the weights on which the old model's answers depend.
 
-    strength: float = 10.0
+    cross-entropy + strength / 2 * sum_i F_i (w_i - old_i)^2, with the Fisher information F on ``samples`` training
+    samples scaled to mean 1, so that the strength does not depend on how sure the old model is. F takes the classes
+    that the old model predicts as labels, and the strength is to be tuned over many powers of ten, as Schumann et al.
+    (2023) do.
+    """
+
+    strength: float = tunable(0.1, STRENGTHS)
     samples: int = 512
 
     title: ClassVar[str] = "EWC"

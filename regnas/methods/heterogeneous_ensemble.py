@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from regnas.methods.chain import Chain, Stage
-from regnas.models import Ensemble, Model, network_of
+from regnas.methods.chain import Chain
+from regnas.methods.members import members_of
+from regnas.models import Ensemble, Model
 from regnas.networks import Network
 
 
@@ -28,13 +29,5 @@ class HeterogeneousEnsemble:
         return f"Heterogeneous ensemble (m = {1 + len(self.networks)})"
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.untargeted(self._side)
-
-    def _side(self, stage: Stage, previous: Model | None) -> Model:
-        before = previous.members if isinstance(previous, Ensemble) else (previous,) * (1 + len(self.networks))
-        members = [stage.train(before[0])]
-        members += [  # one that has no predecessor of its own architecture starts fresh
-            stage.train(older if network_of(older) == network else None, network=network)
-            for older, network in zip(before[1:], self.networks, strict=True)
-        ]
-        return Ensemble(tuple(members))
+        sides = members_of(chain, lambda stage: (stage.release.network, *self.networks))
+        return tuple(stage.given or Ensemble(side) for stage, side in zip(chain.stages, sides, strict=True))

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from regnas.methods.chain import Chain, fine_tuned
 from regnas.methods.tunable import SHARES, tunable
-from regnas.models import MixedWithOld, Model
+from regnas.models import MixedWeights, Model
 
 
 @dataclass(frozen=True)
 class Mixout:
-    """Mixout: fine-tuning in which every weight is, now and then, the old one."""
+    """Mixout: fine-tuning in which every weight is, now and then, the old one; biases and norms too."""
 
     probability: float = tunable(0.7, SHARES)
 
@@ -27,6 +27,6 @@ class Mixout:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(
             lambda stage, previous: fine_tuned(
-                stage, previous, "mixout", tie=MixedWithOld(previous, self.probability)
+                stage, previous, "mixout", tie=MixedWeights(previous, self.probability)
             )
         )

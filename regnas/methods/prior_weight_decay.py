@@ -6,14 +6,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas.methods.chain import Chain, fine_tuned
-from regnas.models import DecayedToOld, Model
+from regnas.methods.tunable import Grid, tunable
+from regnas.models import DecoupledDecay, Model
+
+STRENGTHS = Grid((0.01, 0.1, 1.0, 10.0), within=(1e-4, 1e5))
 
 
 @dataclass(frozen=True)
 class PriorWeightDecay:
-    """Prior weight decay: fine-tuning whose weight decay pulls to the old weights instead of to zero."""
+    """Prior weight decay: fine-tuning whose weight decay pulls to the old weights instead of to zero.
 
-    strength: float = 0.01
+    After every step, w <- old + (w - old) * exp(-learning rate * strength): decoupled from the loss, its gradient and
+    the clipping. A decay inside the gradient, such as ``weight_decay`` of a recipe, also goes through the momentum: it
+    pulls 1 / (1 - momentum) times as hard at the same number.
+    """
+
+    strength: float = tunable(1.0, STRENGTHS)
 
     title: ClassVar[str] = "Prior WD"
     targeted: ClassVar[bool] = False
@@ -26,6 +34,6 @@ class PriorWeightDecay:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(
             lambda stage, previous: fine_tuned(
-                stage, previous, "prior_weight_decay", tie=DecayedToOld(previous, self.strength)
+                stage, previous, "prior_weight_decay", tie=DecoupledDecay(previous, self.strength)
             )
         )

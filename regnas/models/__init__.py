@@ -4,15 +4,14 @@ from regnas.models.combined import (
     BayesianUpdated,
     Centric,
     Ensemble,
-    Interpolated,
-    Soup,
     network_of,
     weights_in,
 )
 from regnas.models.content import content_of
 from regnas.models.given import Checkpoint, Published
+from regnas.models.mixed_weights import FisherInterpolated, FisherMerged, Interpolated, Soup
 from regnas.models.model import Model, Training, all_parts, share_of
-from regnas.models.ties import Consolidated, DecayedToOld, MixedWithOld, Tie
+from regnas.models.ties import Consolidated, DecoupledDecay, MixedWeights, Tie
 from regnas.models.trained import FeatureLesson, Lesson, Trained
 from regnas.models.workshop import Workshop, make_all, training_macs
 
@@ -21,12 +20,14 @@ __all__ = [
     "Centric",
     "Checkpoint",
     "Consolidated",
-    "DecayedToOld",
+    "DecoupledDecay",
     "Ensemble",
     "FeatureLesson",
+    "FisherInterpolated",
+    "FisherMerged",
     "Interpolated",
     "Lesson",
-    "MixedWithOld",
+    "MixedWeights",
     "Model",
     "Published",
     "Soup",

@@ -1,8 +1,7 @@
-"""Models made of other models, without training."""
+"""Models whose answers are made of other models' answers, without training; and whose weights a model has."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,14 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from regnas.losses import cost_ratio_decision
-from regnas.models.fisher import fisher_information
+from regnas.models.mixed_weights import FisherInterpolated, FisherMerged, Interpolated, Soup
 from regnas.models.model import Model, share_of
 from regnas.models.workshop import Workshop
-from regnas.networks import Network, leading_slice
-from regnas.training import calibrate, mean_logits
-
-# Keeps the division of the Fisher-weighted mean defined where neither model cares about a weight.
-SMALLEST_IMPORTANCE = 1e-10
+from regnas.networks import Network
+from regnas.training import mean_logits
 
 
 @dataclass(frozen=True)
@@ -46,58 +42,6 @@ class Centric:
         logits = torch.stack([shop.logits(member, shop.splits.search) for member in self.members])  # [M, N, C]
         distances = (logits - logits.mean(dim=0)).square().sum(dim=2).mean(dim=1)  # [M]
         return shop.module(self.members[int(distances.argmin())])
-
-
-@dataclass(frozen=True)
-class Soup:
-    """The mean of its members' weights (Wortsman et al., ICML 2022)."""
-
-    members: tuple[Model, ...]
-
-    def parts(self) -> tuple[Model, ...]:
-        return self.members
-
-    def build(self, shop: Workshop) -> nn.Module:
-        states = [dict(shop.module(member).named_parameters()) for member in self.members]
-        mixed = {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
-        return with_weights(shop, self.members[0], mixed)
-
-
-@dataclass(frozen=True)
-class Interpolated:
-    """alpha * old weights + (1 - alpha) * new weights (BCWI: Schumann et al., 2023).
-
-    With ``fisher_samples`` every weight counts by the Fisher information of its own model: (alpha F_old w_old +
-    (1 - alpha) F_new w_new) / (alpha F_old + (1 - alpha) F_new). Rows that the old model does not have are the new's.
-    """
-
-    old: Model
-    new: Model
-    alpha: float
-    fisher_samples: int = 0
-
-    def parts(self) -> tuple[Model, ...]:
-        return self.old, self.new
-
-    def build(self, shop: Workshop) -> nn.Module:
-        if self.alpha == 0:
-            return shop.module(self.new)
-        if self.alpha == 1 and share_of(self.old).classes == share_of(self.new).classes:
-            return shop.module(self.old)
-        olds = dict(shop.module(self.old).named_parameters())
-        mixed = {name: weight.clone() for name, weight in shop.module(self.new).named_parameters()}
-        importances = [
-            fisher_information(shop, model, self.fisher_samples) if self.fisher_samples else None
-            for model in (self.old, self.new)
-        ]
-        for name, old in olds.items():
-            new = leading_slice(mixed[name], old)
-            share_old, share_new = torch.as_tensor(self.alpha), torch.as_tensor(1 - self.alpha)
-            if importances[0] is not None and importances[1] is not None:
-                share_old = self.alpha * (importances[0][name] + SMALLEST_IMPORTANCE)
-                share_new = (1 - self.alpha) * (leading_slice(importances[1][name], old) + SMALLEST_IMPORTANCE)
-            new.copy_((share_old * old + share_new * new) / (share_old + share_new))
-        return with_weights(shop, self.new, mixed)
 
 
 @dataclass(frozen=True)
@@ -166,18 +110,9 @@ def log_confusion(predicted: Tensor, targets: Tensor, classes: int) -> Tensor:
     return (counts / counts.sum(dim=1, keepdim=True)).log()
 
 
-def with_weights(shop: Workshop, like: Model, weights: dict[str, Tensor]) -> nn.Module:
-    """A copy of a model's network with other weights, and the batch-norm statistics that belong to those."""
-    network = copy.deepcopy(shop.module(like))
-    with torch.no_grad():
-        for name, parameter in network.named_parameters():
-            parameter.copy_(weights[name])
-    return calibrate(network, shop.calibration(share_of(like)))
-
-
 def network_of(model: Model | None) -> Network | None:
     """The architecture whose weights a model has, where it is one set of weights."""
-    if isinstance(model, Interpolated | BayesianUpdated):
+    if isinstance(model, Interpolated | FisherInterpolated | FisherMerged | BayesianUpdated):
         return network_of(model.new)
     if isinstance(model, Soup | Centric):
         return network_of(model.members[0])

@@ -28,14 +28,19 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Training(Model, Protocol):
+class Costly(Model, Protocol):
+    """A model that takes gradients to make, trained or not."""
+
+    def training_macs(self, shop: Workshop) -> int:
+        """Multiply-adds of making this model alone, without its parts."""
+        ...
+
+
+@runtime_checkable
+class Training(Costly, Protocol):
     """A model that is trained, and therefore kept."""
 
     def recipe(self, shop: Workshop) -> Recipe: ...
-
-    def training_macs(self, shop: Workshop) -> int:
-        """Multiply-adds of this training alone, without its parts."""
-        ...
 
 
 def share_of(model: Model) -> Share:

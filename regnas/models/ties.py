@@ -7,17 +7,18 @@ from typing import ClassVar, Protocol, TypedDict
 
 from torch import Tensor
 
-from regnas.models.fisher import fisher_information
+from regnas.models.fisher import Labels, fisher_information, scaled_to_mean_one
 from regnas.models.model import Model
 from regnas.models.workshop import Workshop
 from regnas.runtime.randomness import Key
-from regnas.training import Mixing, QuadraticPenalty
+from regnas.training import DecayToward, Mixing, QuadraticPenalty
 
 
 class Prepared(TypedDict, total=False):
     """What a tie adds to the objective."""
 
     penalty: QuadraticPenalty
+    decay: DecayToward
     mixing: Mixing
 
 
@@ -37,22 +38,23 @@ class Tie(Protocol):
 
 @dataclass(frozen=True)
 class Consolidated:
-    """strength / 2 * sum_i F_i (w_i - old_i)^2 with the Fisher information F of the old model (EWC)."""
+    """strength / 2 * sum_i F_i (w_i - old_i)^2 (EWC), with the old model's Fisher information F scaled to mean 1."""
 
     old: Model
     strength: float
     samples: int
+    labels: Labels = "predicted"
 
     replaces_weight_decay: ClassVar[bool] = False
 
     def prepare(self, shop: Workshop, key: tuple[Key, ...]) -> Prepared:
-        importance = fisher_information(shop, self.old, self.samples)
+        importance = scaled_to_mean_one(fisher_information(shop, self.old, self.samples, self.labels))
         return {"penalty": QuadraticPenalty(weights_of(shop, self.old), self.strength, importance)}
 
 
 @dataclass(frozen=True)
-class DecayedToOld:
-    """strength / 2 * sum_i (w_i - old_i)^2 in place of the decay to zero."""
+class DecoupledDecay:
+    """After every step the weights decay toward the old ones, in place of the decay to zero (prior weight decay)."""
 
     old: Model
     strength: float
@@ -61,12 +63,12 @@ class DecayedToOld:
     samples: ClassVar[int] = 0
 
     def prepare(self, shop: Workshop, key: tuple[Key, ...]) -> Prepared:
-        return {"penalty": QuadraticPenalty(weights_of(shop, self.old), self.strength)}
+        return {"decay": DecayToward(weights_of(shop, self.old), self.strength)}
 
 
 @dataclass(frozen=True)
-class MixedWithOld:
-    """In every step each weight is the old one with this probability (Mixout)."""
+class MixedWeights:
+    """In every step each weight, bias and scale is the old one with this probability (Mixout)."""
 
     old: Model
     probability: float

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -11,6 +12,7 @@ from torch import nn
 from regnas.data import WHOLE, Share
 from regnas.errors import ConfigurationError
 from regnas.losses import FeatureLoss, Loss
+from regnas.models.fisher import fisher_macs
 from regnas.models.model import Model, share_of
 from regnas.models.ties import Tie
 from regnas.models.workshop import Workshop
@@ -20,12 +22,20 @@ from regnas.training import PASSES_OF_A_STEP, FeatureTerm, LogitTerm, Recipe, Si
 
 @dataclass(frozen=True)
 class Lesson:
-    """weight * loss(network; mean logits of the teachers); offline, the logits are taken once, without augmentation."""
+    """weight * loss(network; mean logits of the teachers); offline, the logits are taken once, without augmentation.
+
+    The lesson begins at the share ``start`` of the training. Until one does, only the labels count, with weight 1.
+    """
 
     loss: Loss
     weight: float
     teachers: tuple[Model, ...]
     online: bool = True
+    start: float = field(default=0.0, metadata={"content": "unless default"})
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < 1:
+            raise ValueError(f"start must be at least 0 and below 1, got {self.start}")
 
 
 @dataclass(frozen=True)
@@ -98,24 +108,25 @@ class Trained:
 
     def _term(self, shop: Workshop, lesson: Lesson) -> LogitTerm:
         if lesson.online:
-            return LogitTerm(lesson.loss, lesson.weight, tuple(shop.module(teacher) for teacher in lesson.teachers))
+            teachers = tuple(shop.module(teacher) for teacher in lesson.teachers)
+            return LogitTerm(lesson.loss, lesson.weight, teachers, start=lesson.start)
         samples = shop.samples(self.share)
         known = torch.stack([shop.logits(teacher, samples) for teacher in lesson.teachers]).mean(dim=0)
-        return LogitTerm(lesson.loss, lesson.weight, known=known)
+        return LogitTerm(lesson.loss, lesson.weight, known=known, start=lesson.start)
 
     def training_macs(self, shop: Workshop) -> int:
-        """Multiply-adds of this training alone: for each image three passes of the student, one of every teacher."""
+        """Multiply-adds of this training alone: for each image three passes of the student, one of every teacher.
+
+        Teachers run from the start of their lesson on; offline, once for each sample.
+        """
         trainer = shop.trainer(self.recipe(shop), self.share)
         images = trainer.total_steps * trainer.recipe.batch_size
         total = PASSES_OF_A_STEP * images * shop.macs(self)
         for lesson in self.lessons:
-            seen = images if lesson.online else len(trainer.split)
-            total += seen * sum(shop.macs(teacher) for teacher in lesson.teachers)
+            asked = sum(shop.macs(teacher) for teacher in lesson.teachers)
+            total += trainer.macs(partial(_from, lesson.start, asked)) if lesson.online else len(trainer.split) * asked
         total += images * sum(shop.macs(lesson.teacher) for lesson in self.feature_lessons)
-        if self.tie:
-            there = len(shop.samples(share_of(self.tie.old)))
-            total += PASSES_OF_A_STEP * min(self.tie.samples, there) * shop.macs(self.tie.old)
-        return total
+        return total + (fisher_macs(shop, self.tie.old, self.tie.samples) if self.tie else 0)
 
 
 def inherit(network: nn.Module, older: nn.Module) -> None:
@@ -138,6 +149,11 @@ def inherit(network: nn.Module, older: nn.Module) -> None:
     with torch.no_grad():
         for name, tensor in own.items():
             leading_slice(tensor, older_state[name]).copy_(older_state[name])
+
+
+def _from(start: float, macs: int, _index: int, progress: float) -> int:
+    """Multiply-adds of a step that only begin at ``start``."""
+    return macs if start <= progress else 0
 
 
 def _classes(shop: Workshop, model: Model) -> int:

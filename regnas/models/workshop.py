@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from regnas.data import Share, Split, Splits
 from regnas.models.content import content_of
-from regnas.models.model import Model, Training, all_parts
+from regnas.models.model import Costly, Model, Training, all_parts
 from regnas.networks import Network, macs_of
 from regnas.runtime.files import digest_of, read_json, require_keys, write_json
 from regnas.runtime.lock import exclusive
@@ -142,10 +142,10 @@ class Workshop:
 
 
 def training_macs(shop: Workshop, models: Iterable[Model], without: Iterable[Model] = ()) -> int:
-    """Multiply-adds of all trainings that these models need, but for those that are needed ``without`` them too."""
+    """Multiply-adds of all gradients that these models need, but for those that are needed ``without`` them too."""
     spared = all_parts(without)
     return sum(
-        model.training_macs(shop) for model in all_parts(models) if isinstance(model, Training) and model not in spared
+        model.training_macs(shop) for model in all_parts(models) if isinstance(model, Costly) and model not in spared
     )
 
 

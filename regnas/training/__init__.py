@@ -21,7 +21,7 @@ from regnas.training.shrinking import SHRINKINGS, Shrinking
 from regnas.training.single_network import FeatureTerm, LogitTerm, SingleNetwork
 from regnas.training.sub_networks import SUB_NETWORKS, Given, SubNetworks
 from regnas.training.teachers import TEACHERS, Teacher, mean_logits
-from regnas.training.ties import Mixing, QuadraticPenalty
+from regnas.training.ties import DecayToward, Mixing, QuadraticPenalty
 from regnas.training.trainer import Trainer
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "TEACHERS",
     "Augmentation",
     "Curriculum",
+    "DecayToward",
     "Ends",
     "FeatureTerm",
     "ForkedTraining",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -37,6 +37,15 @@ class Step:
 class Objective(Protocol):
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
         """The loss of the step, a scalar."""
+        ...
+
+
+@runtime_checkable
+class MovesWeights(Objective, Protocol):
+    """An objective that also moves the weights itself, outside of the loss, its gradient and the clipping."""
+
+    def after_step(self, model: nn.Module, learning_rate: float) -> None:
+        """Called after every step of the optimizer. A function of the weights alone: each process does the same."""
         ...
 
 

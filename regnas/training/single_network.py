@@ -13,7 +13,7 @@ from regnas.losses import CrossEntropy, Embedding, FeatureLoss, Loss, on_known_c
 from regnas.networks import captured_features, classifier_of
 from regnas.training.objective import Step
 from regnas.training.teachers import mean_logits
-from regnas.training.ties import Mixing, QuadraticPenalty
+from regnas.training.ties import DecayToward, Mixing, QuadraticPenalty
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,15 @@ class LogitTerm:
     """weight * loss(network; mean logits of frozen teachers), averaged over the batch.
 
     The teachers see the student's own batch, augmentation included, and run without gradients; or, offline, their
-    logits of the training samples as they are stand in ``known``.
+    logits of the training samples as they are stand in ``known``. ``start`` is the progress of the training, from 0
+    to 1, at which the term begins; before it, the teachers do not run.
     """
 
     loss: Loss
     weight: float
     teachers: tuple[nn.Module, ...] = ()
     known: Tensor | None = None  # [samples of the training split, C]
+    start: float = 0.0
 
     @torch.no_grad()
     def reference(self, step: Step) -> Tensor:
@@ -64,7 +66,11 @@ class FeatureTerm:
 
 @dataclass(frozen=True)
 class SingleNetwork:
-    """label_weight * cross-entropy + all terms + penalty; with ``mixing`` the weights of a step are mixed first."""
+    """label_weight * cross-entropy + all terms + penalty; with ``mixing`` the weights of a step are mixed first.
+
+    ``label_weight`` is the share of the labels beside the terms. As long as every term is still to start, there is
+    nothing beside the labels, and they count with weight 1.
+    """
 
     label_loss: Loss = field(default_factory=CrossEntropy)
     label_weight: float = 1.0
@@ -72,6 +78,7 @@ class SingleNetwork:
     feature_terms: Sequence[FeatureTerm] = ()
     penalty: QuadraticPenalty | None = None
     mixing: Mixing | None = None
+    decay: DecayToward | None = None
 
     @property
     def is_one_graph(self) -> bool:
@@ -80,7 +87,8 @@ class SingleNetwork:
 
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
         # The teachers come first: what they leave behind is freed before the student fills the memory.
-        references = [term.reference(step) for term in self.terms]
+        terms = [term for term in self.terms if term.start <= step.progress]
+        references = [term.reference(step) for term in terms]
         embeddings = [term.reference(step) for term in self.feature_terms]
         with ExitStack() as stack:
             read = None
@@ -89,11 +97,17 @@ class SingleNetwork:
             # In full precision: squared and exponentiated differences do not bear the half of it.
             logits = (self.mixing.run(model, step) if self.mixing else model(step.images)).float()
             features = read().float() if read else None
-        values = [term(logits, step, known) for term, known in zip(self.terms, references, strict=True)]
+        values = [term(logits, step, known) for term, known in zip(terms, references, strict=True)]
         if features is not None:
             values += [term(features, step, known) for term, known in zip(self.feature_terms, embeddings, strict=True)]
-        if self.label_weight:
-            values.append(self.label_weight * self.label_loss(logits, step.targets, logits).mean())
+        all_to_start = bool(self.terms) and not terms and not self.feature_terms
+        label_weight = 1.0 if all_to_start else self.label_weight
+        if label_weight:
+            values.append(label_weight * self.label_loss(logits, step.targets, logits).mean())
         if self.penalty:
             values.append(self.penalty(model))
         return torch.stack(values).sum()
+
+    def after_step(self, model: nn.Module, learning_rate: float) -> None:
+        if self.decay:
+            self.decay(model, learning_rate)

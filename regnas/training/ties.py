@@ -1,11 +1,12 @@
 """What ties the weights of a network to those of an older one while it is trained further.
 
-Weights are matched by name; where the new network has more rows (classes that were added), the older one speaks for the
+Weights are matched by name. If the new network has more rows (classes that were added), the older one speaks for the
 leading ones and the rest is free.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,13 +23,12 @@ from regnas.training.objective import Step
 class QuadraticPenalty:
     """strength / 2 * sum_i importance_i * (w_i - centre_i)^2.
 
-    With the Fisher information as importance this is elastic weight consolidation (Kirkpatrick et al., 2017), with 1
-    it is weight decay to the older weights.
+    With the Fisher information as importance this is elastic weight consolidation (Kirkpatrick et al., 2017).
     """
 
     centre: Mapping[str, Tensor]
     strength: float
-    importance: Mapping[str, Tensor] | None = None
+    importance: Mapping[str, Tensor]
 
     def __call__(self, model: nn.Module) -> Tensor:
         total = torch.zeros((), device=next(model.parameters()).device)
@@ -36,18 +36,37 @@ class QuadraticPenalty:
             if name in self.centre:
                 centre = self.centre[name]
                 squared = (leading_slice(parameter, centre) - centre).square()
-                if self.importance is not None:
-                    squared = self.importance[name] * squared
-                total = total + squared.sum()
+                total = total + (self.importance[name] * squared).sum()
         return 0.5 * self.strength * total
 
 
 @dataclass(frozen=True)
-class Mixing:
-    """Mixout (Lee, Cho and Kang, ICLR 2020): in every step each weight is, with a probability, the older one.
+class DecayToward:
+    """w <- centre + (w - centre) * exp(-learning rate * strength), after every step of the optimizer.
 
-    w' = centre + keep * (w - centre) / (1 - probability), with keep ~ Bernoulli(1 - probability), so that w' is w on
-    average. Weights of convolutions and linear layers are mixed; scales and biases are not.
+    This is the decay dw/dt = -strength * (w - centre) followed for a time of one learning rate. To first order it is
+    the step w <- w - learning rate * strength * (w - centre) of decoupled weight decay (Loshchilov and Hutter, 2019),
+    which overshoots if learning rate * strength is above 1 and diverges above 2. The exponential approaches the centre
+    at any strength. It takes no part in the loss, in the clipped gradient or in the momentum.
+    """
+
+    centre: Mapping[str, Tensor]
+    strength: float
+
+    @torch.no_grad()
+    def __call__(self, model: nn.Module, learning_rate: float) -> None:
+        share = -math.expm1(-learning_rate * self.strength)  # of the way to the centre
+        for name, parameter in model.named_parameters():
+            if name in self.centre:
+                leading_slice(parameter, self.centre[name]).lerp_(self.centre[name], share)
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """Mixout (Lee, Cho and Kang, ICLR 2020): in every step each parameter is, with a probability, the older one.
+
+    w' = centre + keep * (w - centre) / (1 - probability), with keep ~ Bernoulli(1 - probability) for each number, so
+    that w' is w on average. All parameters are mixed: weights, biases, and the scales and shifts of norms.
     """
 
     centre: Mapping[str, Tensor]
@@ -58,13 +77,14 @@ class Mixing:
         random = torch.Generator().manual_seed(key_to_int(*self.key, "mixing", step.index))
         mixed = {}
         for name, parameter in model.named_parameters():
-            if name in self.centre and parameter.ndim >= 2:
+            if name in self.centre:
                 centre = self.centre[name]
-                if centre.shape != parameter.shape:
-                    centre = torch.cat([centre, parameter.detach()[len(centre) :]])
+                known = leading_slice(parameter, centre)
                 # In the layout of the parameter: convolutions would have to turn another one round at every step.
-                keep = torch.empty_like(parameter, device="cpu").bernoulli_(1 - self.probability, generator=random)
-                scaled = (parameter - centre) / (1 - self.probability)
+                keep = torch.empty_like(known, device="cpu").bernoulli_(1 - self.probability, generator=random)
+                scaled = (known - centre) / (1 - self.probability)
                 mixed[name] = torch.addcmul(centre, keep.to(parameter.device), scaled)
+                if known.shape != parameter.shape:
+                    mixed[name] = torch.cat([mixed[name], parameter[len(centre) :]])
         logits: Tensor = functional_call(model, mixed, (step.images,))
         return logits

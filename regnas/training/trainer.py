@@ -27,7 +27,7 @@ from regnas.runtime.tensors import load_into
 from regnas.training.checkpoint import last_checkpoint, newest_path, save_checkpoint
 from regnas.training.compiling import compiled
 from regnas.training.distributed import SharedStatistics, average_gradients
-from regnas.training.objective import Objective, Step
+from regnas.training.objective import MovesWeights, Objective, Step
 from regnas.training.recipe import Recipe
 
 
@@ -107,8 +107,9 @@ class Trainer:
         self, model: nn.Module, optimizer: torch.optim.Optimizer, objective: Objective, step: Step, folder: Path
     ) -> tuple[float, int]:
         """The loss, and the signal that asked to stop after this step, or 0: the same in all processes."""
+        learning_rate = self.recipe.learning_rate_at(step.progress)
         for group in optimizer.param_groups:
-            group["lr"] = self.recipe.learning_rate_at(step.progress)
+            group["lr"] = learning_rate
         value = 0.0
         for part, weight in _parts(step, self.recipe.accumulation):
             with self._sharing(), torch.autocast(self.device.type, torch.bfloat16, enabled=self._mixed):
@@ -128,6 +129,8 @@ class Trainer:
             )
         optimizer.step()
         optimizer.zero_grad()
+        if isinstance(objective, MovesWeights):
+            objective.after_step(model, learning_rate)
         return value, asked
 
     def _steps(self, key: tuple[Key, ...], indices: range, averaged: dict[str, Tensor]) -> Iterator[Step]:

@@ -203,8 +203,10 @@ def test_a_sweep_over_alpha_trains_nothing_and_its_curve_stays(finished_update, 
     assert first["error_rate"] == measure([1 - tuned[seed].mean() for seed in (0, 1)])
     olds = [correct_of(run, "none", "old", seed) for seed in (0, 1)]
     assert first["nfr"] == measure([(old & ~tuned[seed]).mean() for seed, old in enumerate(olds)])
-    assert last["nfr"]["values"] == [0, 0]
-    assert last["error_rate"] == measure([1 - old.mean() for old in olds])
+    # At the other end are the old weights with statistics of the new images: the old model but for a few of 100 images.
+    assert max(last["nfr"]["values"]) <= 0.04
+    for error_rate, old in zip(last["error_rate"]["values"], olds, strict=True):
+        assert error_rate == pytest.approx(1 - old.mean(), abs=0.04)
 
     curve = run / "report" / "sweep-bcwi.alpha.svg"
     assert curve.exists()
@@ -225,7 +227,8 @@ def test_a_sweep_of_a_whole_number_and_of_a_method_that_is_not_configured(finish
     assert [point["value"] for point in members["points"]] == [1, 2]
     elodi = method_of(tmp_path / "run", "elodi")
     assert members["points"][1]["nfr"] == elodi["pairs"][0]["nfr"]
-    assert [point["nfr"]["mean"] for point in fisher["points"]] == [0]
+    assert [point["value"] for point in fisher["points"]] == [1]
+    assert fisher["points"][0]["nfr"]["mean"] <= 0.04  # nearly the old weights
     assert {path.name for path in (tmp_path / "run" / "report").glob("sweep-*")} == pictures(
         "sweep-elodi.members", "sweep-bcwi_fisher.alpha"
     )

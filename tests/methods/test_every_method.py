@@ -18,7 +18,7 @@ from tests.methods.releases import SCENARIOS, THREE, chain, method
 from tests.models.making import OTHER, SMALL
 
 EVERY = sorted(METHODS)
-ON_WEIGHTS = {"fine_tuning", "bcwi", "bcwi_soup", "bcwi_fisher", "ewc", "prior_weight_decay", "mixout"}
+ON_WEIGHTS = {name for name in EVERY if METHODS[name].fine_tunes}
 REFERENCES = ("chain", "radial", "fc", "untargeted")
 
 
@@ -111,15 +111,27 @@ IMPOSSIBLE = {
     "gated_distillation": [{"temperature": 0.0}],
     "ract": [{"temperature": 0.0}],
     "bayesian_update": [{"cost_ratio": 0.5}],
+    "bayesian_update_trained": [{"cost_ratio": 0.5}],
     "dropout": [{"probability": 0.0}, {"probability": 1.0}],
     "ensemble": [{"members": 1}],
     "heterogeneous_ensemble": [{"networks": ()}],
     "centric": [{"members": 1}],
-    "elodi": [{"members": 0}, {"alpha": 1.1}, {"top_k": 0}, {"power": 0.0}],
-    "elodi_legacy": [{"members": 0}, {"alpha": -0.1}, {"lambda_": 2.0}, {"top_k": 0}],
+    "elodi": [
+        {"members": 0},
+        {"alpha": 1.1},
+        {"top_k": 0},
+        {"power": 0.0},
+        {"temperature": 0.0, "towards": "kd"},
+        {"start_at": 1.0},
+        {"start_at": -0.1},
+        {"members": 1, "teachers": (SMALL, OTHER)},
+        {"members": 1, "first_teachers": (SMALL, OTHER)},
+    ],
+    "elodi_legacy": [{"members": 0}, {"alpha": -0.1}, {"lambda_": 2.0}, {"top_k": 0}, {"start_at": 1.0}],
     "bcwi": [{"alpha": -0.1}, {"alpha": 1.1}],
     "bcwi_soup": [{"alpha": 1.1}, {"members": 1}],
     "bcwi_fisher": [{"alpha": 1.1}, {"samples": 0}],
+    "fisher_merging": [{"alpha": 1.1}, {"samples": 0}],
     "ewc": [{"strength": -1.0}, {"samples": 0}],
     "prior_weight_decay": [{"strength": -1.0}],
     "mixout": [{"probability": 0.0}, {"probability": 1.0}],

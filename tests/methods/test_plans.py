@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from regnas import losses
 from regnas.errors import ArtifactError
 from regnas.methods import METHODS, Release
+from regnas.methods.tunable import grids_of
 from regnas.models import (
     BayesianUpdated,
     Centric,
     Checkpoint,
     Consolidated,
-    DecayedToOld,
+    DecoupledDecay,
     Ensemble,
     FeatureLesson,
+    FisherInterpolated,
+    FisherMerged,
     Interpolated,
     Lesson,
-    MixedWithOld,
+    MixedWeights,
     Published,
     Soup,
     Trained,
@@ -118,12 +122,18 @@ def test_gated_distillation_goes_on_from_the_untreated_model_with_both_gates():
     assert planned("gated_distillation")[1].label_weight == 0.0
 
 
-def test_bayesian_update_runs_both_models_or_is_a_target_of_training():
+def test_bayesian_update_runs_both_models():
     assert planned("bayesian_update") == (OLD, BayesianUpdated(OLD, NEW, 2.0))
-    trained = planned("bayesian_update", at="training", cost_ratio=3.0)[1]
-    assert trained == replace(NEW, lessons=(Lesson(losses.BayesianUpdate(3.0), 1.0, (OLD,)),))
     tuned = planned("bayesian_update", replace(THREE, references="chain"))
     assert tuned[2].old == tuned[1]
+
+
+def test_the_trained_bayesian_update_is_a_target_of_the_new_model_and_has_a_title_of_its_own():
+    trained = planned("bayesian_update_trained")
+    assert trained == (OLD, replace(NEW, lessons=(Lesson(losses.BayesianUpdate(2.5), 1.0, (OLD,)),)))
+    (lesson,) = planned("bayesian_update_trained", cost_ratio=3.0, weight=0.4)[1].lessons
+    assert lesson == Lesson(losses.BayesianUpdate(3.0), 0.4, (OLD,))
+    assert METHODS["bayesian_update"]().title != METHODS["bayesian_update_trained"]().title
 
 
 def test_dropout_is_in_the_old_and_the_new_model():
@@ -144,6 +154,52 @@ def test_a_member_that_is_fine_tuned_goes_on_from_its_own_predecessor():
     assert [member.start for member in new.members] == list(old.members)
     old, new = planned("heterogeneous_ensemble", releases, networks=(OTHER,))
     assert [member.start for member in new.members] == list(old.members)
+
+
+TUNED = chain(Release(SMALL, 0.5), Release(SMALL, start="previous"), Release(SMALL, start="previous"))
+
+
+def test_the_candidates_for_the_centric_member_go_on_from_their_own_predecessors():
+    """The first release is one model: the candidates of the second start from it, those of the third from these."""
+    first, second, third = planned("centric", TUNED, members=3)
+    assert [member.start for member in second.members] == [first] * 3
+    assert [member.start for member in third.members] == list(second.members)
+
+
+def test_elodis_ensembles_and_students_each_go_on_from_their_own_predecessors():
+    students = planned("elodi", TUNED, members=3)
+    ensembles = [student.lessons[0].teachers for student in students]
+    assert [student.start for student in students] == [None, *students[:2]]
+    assert [member.start for member in ensembles[0]] == [None] * 3
+    for before, after in pairwise(ensembles):
+        assert [member.start for member in after] == list(before)
+    # they are the members of the ensemble paragon, and the first is the untreated model
+    assert ensembles == [side.members for side in planned("ensemble", TUNED, members=3)]
+    assert tuple(ensemble[0] for ensemble in ensembles) == planned("none", TUNED)
+
+
+def test_elodi_with_a_legacy_model_goes_on_from_that_and_then_from_its_own_members():
+    first, second, third = planned("elodi_legacy", TUNED, members=3)
+    ensembles = [student.lessons[0].teachers for student in (second, third)]
+    assert (second.start, third.start) == (first, second)
+    assert [member.start for member in ensembles[0]] == [first] * 3
+    assert [member.start for member in ensembles[1]] == list(ensembles[0])
+    assert [lesson.teachers for lesson in third.lessons[1:]] == [(second,)]
+
+
+@pytest.mark.parametrize("name", ["elodi", "elodi_legacy", "ensemble", "centric"])
+def test_members_after_a_given_model_all_start_from_it(name):
+    given, new = planned(name, chain(Release(SMALL, trained=False), Release(SMALL, start="previous")), members=2)
+    members = new.lessons[0].teachers if name.startswith("elodi") else new.members
+    assert given == Published(SMALL)
+    assert [member.start for member in members] == [given] * 2
+    assert len(set(members)) == 2
+
+
+def test_networks_that_repeat_in_an_ensemble_are_different_trainings():
+    old, _ = planned("heterogeneous_ensemble", networks=(OTHER, SMALL, OTHER))
+    assert [member.chance for member in old.members] == ["old 0", "old 0", "old 1", "old 1"]
+    assert len(set(old.members)) == 4
 
 
 def test_a_heterogeneous_ensemble_has_the_releases_network_and_the_others():
@@ -181,6 +237,88 @@ def test_elodi_distils_both_sides_from_eight_of_their_own_architecture():
     assert not planned("elodi", teacher="offline")[1].lessons[0].online
 
 
+def test_elodis_teachers_can_be_other_networks_repeated_in_turn():
+    """Table 8: a mixed ensemble; weak teachers for the old model and strong ones for the new."""
+    old, new = planned("elodi", members=5, teachers=(OTHER, SMALL))
+    for student in (old, new):
+        teachers = student.lessons[0].teachers
+        assert student.network == SMALL
+        assert [teacher.network for teacher in teachers] == [OTHER, SMALL, OTHER, SMALL, OTHER]
+        assert len(set(teachers)) == 5
+    assert new.lessons[0].teachers[1] == NEW
+    old, new = planned("elodi", members=2, teachers=(SMALL,), first_teachers=(OTHER,))
+    assert [teacher.network for teacher in old.lessons[0].teachers] == [OTHER] * 2
+    assert [teacher.network for teacher in new.lessons[0].teachers] == [SMALL] * 2
+    legacy = planned("elodi_legacy", members=2, teachers=(OTHER,))[1]
+    assert [teacher.network for teacher in legacy.lessons[0].teachers] == [OTHER] * 2
+    assert legacy.lessons[1].teachers == (OLD,)
+
+
+def test_a_teacher_goes_on_from_a_predecessor_of_its_own_architecture_or_starts_fresh():
+    old, new = planned("elodi", TUNED, members=2, teachers=(OTHER,))[:2]
+    assert [teacher.start for teacher in new.lessons[0].teachers] == list(old.lessons[0].teachers)
+    old, new = planned("elodi", TUNED, members=2, teachers=(OTHER,), first_teachers=(replace(OTHER, blocks=2),))[:2]
+    assert [teacher.start for teacher in new.lessons[0].teachers] == [None, None]
+    legacy = planned("elodi_legacy", TUNED, members=2, teachers=(OTHER,))
+    assert [teacher.start for teacher in legacy[1].lessons[0].teachers] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("towards", "loss"),
+    [
+        ("kd", losses.KnowledgeDistillation(temperature=100.0)),
+        ("fd", losses.FocalDistillationKL(alpha=1.0, beta=5.0, temperature=100.0)),
+        ("ldi", losses.LogitDifferenceInhibition(power=2.0, top_k=10, margin=0.0, exclude_target=True)),
+    ],
+)
+def test_the_loss_to_elodis_ensemble_is_that_of_table_10(towards, loss):
+    old, new = planned("elodi", members=2, towards=towards)
+    assert old.lessons[0].loss == new.lessons[0].loss == loss
+    assert planned("elodi_legacy", members=2, towards=towards)[1].lessons[0].loss == loss
+    colder = planned("elodi", members=2, towards=towards, temperature=1.0)[1].lessons[0].loss
+    assert colder == (loss if towards == "ldi" else replace(loss, temperature=1.0))
+
+
+def test_margins_and_the_exclusion_of_the_target_reach_ldi():
+    (lesson,) = planned("elodi", margin=0.2, exclude_target=False, top_k=3, power=1.0)[1].lessons
+    assert lesson.loss == losses.LogitDifferenceInhibition(1.0, 3, margin=0.2, exclude_target=False)
+    ensemble, old = planned("elodi_legacy", members=2, margin=0.1)[1].lessons
+    assert (ensemble.loss.margin, old.loss.margin) == (0.1, 0.5)
+
+
+def test_elodi_can_start_late():
+    assert {lesson.start for student in planned("elodi", start_at=0.4) for lesson in student.lessons} == {0.4}
+    assert [lesson.start for lesson in planned("elodi_legacy", start_at=0.4)[1].lessons] == [0.4, 0.4]
+    assert planned("elodi")[1].lessons[0].start == 0
+
+
+@pytest.mark.parametrize("name", ["elodi", "elodi_legacy"])
+def test_titles_tell_the_variants_of_elodi_apart(name):
+    variants = [
+        {},
+        {"members": 4},
+        {"top_k": 3},
+        {"power": 1.0},
+        {"margin": 0.5},
+        {"exclude_target": False},
+        {"towards": "kd"},
+        {"towards": "fd"},
+        {"towards": "fd", "temperature": 1.0},
+        {"teacher": "offline"},
+        {"teachers": (OTHER,)},
+        {"teachers": (SMALL,)},
+        {"teachers": (OTHER, SMALL)},
+        {"start_at": 0.5},
+        {"start_at": 0.25},
+    ]
+    titles = {METHODS[name](**settings).title for settings in variants}
+    assert len(titles) == len(variants)
+    assert METHODS["elodi"]().title == "ELODI (m = 8, K = 10)"
+    assert METHODS["elodi"](towards="kd", teachers=(OTHER,), start_at=0.5).title == (
+        "ELODI (m = 8, KD, τ = 100, teachers widths 4-6, from 50 % on)"
+    )
+
+
 def test_elodi_with_a_legacy_model_divides_its_weight_between_the_ensemble_and_the_old_one():
     old, new = planned("elodi_legacy", members=3, alpha=0.6, lambda_=0.75)
     assert old == OLD
@@ -199,7 +337,8 @@ def test_elodi_with_a_legacy_model_divides_its_weight_between_the_ensemble_and_t
 def test_weights_are_interpolated_with_those_fine_tuned_from_them():
     tuned = replace(NEW, start=OLD)
     assert planned("bcwi") == (OLD, Interpolated(OLD, tuned, 0.4))
-    assert planned("bcwi_fisher") == (OLD, Interpolated(OLD, tuned, 0.4, 512))
+    assert planned("bcwi_fisher") == (OLD, FisherInterpolated(OLD, tuned, 0.5, 512))
+    assert planned("fisher_merging") == (OLD, FisherMerged(OLD, tuned, 0.4, 512))
     soup = Soup(tuple(replace(tuned, chance=f"new {repeat}") for repeat in range(4)))
     assert planned("bcwi_soup") == (OLD, Interpolated(OLD, soup, 0.4))
 
@@ -211,9 +350,16 @@ def test_another_alpha_trains_nothing_more():
 
 def test_ties_hold_on_to_the_old_weights_while_they_are_tuned():
     tuned = replace(NEW, start=OLD)
-    assert planned("ewc") == (OLD, replace(tuned, tie=Consolidated(OLD, 10.0, 512)))
-    assert planned("prior_weight_decay") == (OLD, replace(tuned, tie=DecayedToOld(OLD, 0.01)))
-    assert planned("mixout") == (OLD, replace(tuned, tie=MixedWithOld(OLD, 0.7)))
+    assert planned("ewc") == (OLD, replace(tuned, tie=Consolidated(OLD, 0.1, 512, "predicted")))
+    assert planned("prior_weight_decay") == (OLD, replace(tuned, tie=DecoupledDecay(OLD, 1.0)))
+    assert planned("mixout") == (OLD, replace(tuned, tie=MixedWeights(OLD, 0.7)))
+
+
+@pytest.mark.parametrize("name", ["ewc", "prior_weight_decay", "mixout", "bcwi", "bcwi_fisher", "fisher_merging"])
+def test_how_strongly_the_old_weights_hold_can_be_tuned_over_a_grid_that_has_the_default(name):
+    ((key, grid),) = grids_of(METHODS[name]).items()
+    assert min(grid.first) <= getattr(METHODS[name](), key) <= max(grid.first)
+    assert grid.within[0] <= min(grid.first) < max(grid.first) <= grid.within[1]
 
 
 def test_what_methods_have_in_common_is_trained_once():

@@ -1,15 +1,13 @@
-"""Models made of others, against the formulas written out."""
+"""Models whose answers are made of others', against the formulas written out."""
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass
 
 import pytest
 import torch
 from torch import nn
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from regnas.data import Share
 from regnas.models import (
@@ -17,17 +15,18 @@ from regnas.models import (
     Centric,
     Checkpoint,
     Ensemble,
+    FisherInterpolated,
+    FisherMerged,
     Interpolated,
     Soup,
     Trained,
-    combined,
     network_of,
     share_of,
     weights_in,
 )
 from regnas.models.combined import BayesianDecision, log_confusion
 from regnas.networks import parameters_of
-from tests.models.making import OTHER, SMALL, same, state, workshop
+from tests.models.making import OTHER, SMALL, workshop
 
 A, B, C = (Trained(SMALL, chance) for chance in "abc")
 OF_TWO = Trained(SMALL, "old", share=Share(1.0, 0.5))  # knows 2 of the 4 classes
@@ -58,133 +57,11 @@ class LookedUp(nn.Module):
         return self.answers[pixels.round().long()]
 
 
-def parameters(shop, model):
-    return {name: value.detach().clone() for name, value in shop.module(model).named_parameters()}
-
-
-def calibrated_by_hand(shop, network, share):
-    """A batch norm's statistics are the mean and unbiased variance of what it is given, where all is one batch."""
-    part = shop.samples(share)
-    chosen = torch.linspace(0, len(part) - 1, shop.calibration_images).round().long()
-    network = copy.deepcopy(network).train()
-    for module in network.modules():
-        if isinstance(module, _BatchNorm):
-            module.register_forward_pre_hook(remember)
-    with torch.no_grad():
-        network(shop.splits.preprocessing(part.images[chosen]))
-    return {
-        name: (module.given.mean(dim=(0, 2, 3)), module.given.transpose(0, 1).flatten(1).var(dim=1, correction=0))
-        for name, module in network.named_modules()
-        if isinstance(module, _BatchNorm)
-    }
-
-
-def remember(module, inputs):
-    module.given = inputs[0].detach()
-
-
-def statistics(network):
-    return {
-        name: (module.running_mean, module.running_var)
-        for name, module in network.named_modules()
-        if isinstance(module, _BatchNorm)
-    }
-
-
 def test_an_ensemble_answers_with_the_mean_of_its_members(shared_shop):
     report = shared_shop.splits.report
     by_hand = sum(shared_shop.logits(member, report) for member in (A, B, C)) / 3
     torch.testing.assert_close(shared_shop.logits(Ensemble((A, B, C)), report), by_hand)
     assert parameters_of(shared_shop.module(Ensemble((A, B, C)))) == 3 * parameters_of(shared_shop.module(A))
-
-
-def test_a_soup_has_the_mean_of_the_weights_and_statistics_of_its_own(shared_shop):
-    soup = Soup((A, B, C))
-    members = [parameters(shared_shop, member) for member in (A, B, C)]
-    for name, weight in parameters(shared_shop, soup).items():
-        torch.testing.assert_close(weight, sum(member[name] for member in members) / 3)
-    found = statistics(shared_shop.module(soup))
-    expected = calibrated_by_hand(shared_shop, shared_shop.module(soup), share_of(soup))
-    for name, pair in expected.items():
-        torch.testing.assert_close(found[name], pair, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("alpha", [0.1, 0.4, 0.9])
-def test_interpolated_weights_are_alpha_of_the_old_and_the_rest_of_the_new(shared_shop, alpha):
-    mixed, olds, news = (parameters(shared_shop, model) for model in (Interpolated(A, B, alpha), A, B))
-    for name, weight in mixed.items():
-        torch.testing.assert_close(weight, alpha * olds[name] + (1 - alpha) * news[name])
-
-
-def test_interpolated_networks_have_statistics_of_their_own(shared_shop):
-    model = Interpolated(A, B, 0.5)
-    found = statistics(shared_shop.module(model))
-    expected = calibrated_by_hand(shared_shop, shared_shop.module(model), share_of(model))
-    for name, pair in expected.items():
-        torch.testing.assert_close(found[name], pair, rtol=1e-4, atol=1e-5)
-        for other in (A, B):
-            assert not torch.allclose(found[name][0], statistics(shared_shop.module(other))[name][0], rtol=1e-3)
-
-
-@pytest.mark.parametrize("fisher", [0, 16])
-def test_at_the_ends_interpolation_is_exactly_the_new_and_the_old_model(shared_shop, fisher):
-    assert same(state(shared_shop, Interpolated(A, B, 0.0, fisher)), state(shared_shop, B))
-    assert same(state(shared_shop, Interpolated(A, B, 1.0, fisher)), state(shared_shop, A))
-
-
-def test_making_a_mixture_leaves_its_parts_as_they_were(shared_shop):
-    before = [state(shared_shop, model) for model in (A, B)]
-    for model in (Interpolated(A, B, 0.3), Soup((A, B)), Interpolated(A, B, 0.3, 16)):
-        shared_shop.module(model)
-    assert all(same(state(shared_shop, model), kept) for model, kept in zip((A, B), before, strict=True))
-
-
-@pytest.mark.parametrize("alpha", [0.4, 1.0])
-def test_classes_that_were_added_have_the_rows_of_the_new_model(shared_shop, alpha):
-    mixed, old, new = (parameters(shared_shop, model) for model in (Interpolated(OF_TWO, B, alpha), OF_TWO, B))
-    assert old["classifier.weight"].shape == (2, 8)
-    for name in ("classifier.weight", "classifier.bias"):
-        assert torch.equal(mixed[name][2:], new[name][2:])
-        torch.testing.assert_close(mixed[name][:2], alpha * old[name] + (1 - alpha) * new[name][:2])
-    torch.testing.assert_close(mixed["stem.weight"], alpha * old["stem.weight"] + (1 - alpha) * new["stem.weight"])
-
-
-def importances(shop, model, value):
-    return {name: torch.full_like(weight, value) for name, weight in parameters(shop, model).items()}
-
-
-def test_weights_of_equal_importance_are_mixed_as_if_there_were_none(tmp_path, shared_shop, monkeypatch):
-    monkeypatch.setattr(combined, "fisher_information", lambda shop, model, samples: importances(shop, model, 0.7))
-    fresh = workshop(shared_shop.folder)  # nothing made yet
-    plain, weighted = (parameters(fresh, Interpolated(A, B, 0.3, samples)) for samples in (0, 16))
-    for name, weight in plain.items():
-        torch.testing.assert_close(weighted[name], weight)
-
-
-def test_a_weight_counts_by_how_much_its_own_model_depends_on_it(shared_shop, monkeypatch):
-    asked = []
-
-    def known(shop, model, samples):
-        asked.append((model, samples))
-        values = importances(shop, model, 3.0 if model == OF_TWO else 1.0)
-        values["stem.weight"].fill_(0.0)  # neither depends on the stem
-        values["classifier.bias"].fill_(0.0 if model == OF_TWO else 2.0)  # the new one alone does
-        return values
-
-    monkeypatch.setattr(combined, "fisher_information", known)
-    fresh = workshop(shared_shop.folder)
-    model = Interpolated(OF_TWO, B, 0.25, 16)
-    mixed, old, new = (parameters(fresh, each) for each in (model, OF_TWO, B))
-    assert asked == [(OF_TWO, 16), (B, 16)]
-    # (0.25 * 3 * old + 0.75 * 1 * new) / (0.25 * 3 + 0.75 * 1)
-    name = "stages.0.0.conv1.weight"
-    torch.testing.assert_close(mixed[name], (old[name] + new[name]) / 2)
-    torch.testing.assert_close(
-        mixed["classifier.weight"][:2], (old["classifier.weight"] + new["classifier.weight"][:2]) / 2
-    )
-    assert torch.equal(mixed["classifier.weight"][2:], new["classifier.weight"][2:])
-    torch.testing.assert_close(mixed["stem.weight"], 0.25 * old["stem.weight"] + 0.75 * new["stem.weight"])
-    torch.testing.assert_close(mixed["classifier.bias"], new["classifier.bias"])
 
 
 def test_the_centric_member_is_the_nearest_to_the_mean_on_the_search_split(tmp_path):
@@ -313,7 +190,8 @@ def test_a_combined_model_knows_what_its_newest_part_knows():
 
 def test_the_architecture_of_one_set_of_weights_is_known_and_of_an_ensemble_is_not():
     given = Checkpoint(OTHER, "old.safetensors", "")
-    for model in (A, Soup((A, B)), Centric((A, B)), Interpolated(B, A, 0.5), BayesianUpdated(given, A, 2.0)):
+    mixtures = (Interpolated(given, A, 0.5), FisherInterpolated(given, A, 0.5, 16), FisherMerged(given, A, 0.5, 16))
+    for model in (A, Soup((A, B)), Centric((A, B)), *mixtures, BayesianUpdated(given, A, 2.0)):
         assert network_of(model) == SMALL
     assert network_of(given) == OTHER
     assert network_of(Ensemble((A, B))) is None

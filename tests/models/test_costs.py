@@ -10,9 +10,14 @@ from regnas.data import Share
 from regnas.losses import BackwardCompatible, LogitDifferenceInhibition
 from regnas.models import (
     Consolidated,
+    DecoupledDecay,
     Ensemble,
     FeatureLesson,
+    FisherInterpolated,
+    FisherMerged,
+    Interpolated,
     Lesson,
+    MixedWeights,
     Trained,
     training_macs,
 )
@@ -47,10 +52,33 @@ def test_teachers_run_once_for_every_image_they_see(shared_shop, macs):
     assert feature.training_macs(shared_shop) == 3 * 96 * macs[SMALL] + 96 * macs[OTHER]
 
 
-def test_the_fisher_information_takes_a_gradient_of_as_many_samples_as_there_are(shared_shop, macs):
+@pytest.mark.parametrize(("start", "steps"), [(0.0, 12), (0.25, 9), (0.3, 8), (0.99, 0)])
+def test_teachers_of_a_late_lesson_run_from_its_start_on(tmp_path, macs, start, steps):
+    """Of 4 epochs with 3 steps each; the last step is at progress 11 / 12."""
+    shop = workshop(tmp_path, training=Recipe(epochs=4, batch_size=32))
+    lesson = Lesson(LogitDifferenceInhibition(), 1.0, (Trained(OTHER, "other"),), start=start)
+    online, offline = (Trained(SMALL, lessons=(replace(lesson, online=where),)) for where in (True, False))
+    assert online.training_macs(shop) == 3 * 12 * 32 * macs[SMALL] + steps * 32 * macs[OTHER]
+    assert offline.training_macs(shop) == 3 * 12 * 32 * macs[SMALL] + 120 * macs[OTHER]
+
+
+def test_the_fisher_information_takes_a_label_and_a_gradient_of_as_many_samples_as_there_are(shared_shop, macs):
     for samples, taken in ((16, 16), (512, 120)):
         model = Trained(SMALL, start=OLD, tie=Consolidated(OLD, 1.0, samples))
-        assert model.training_macs(shared_shop) == 3 * (96 + taken) * macs[SMALL]
+        assert model.training_macs(shared_shop) == (3 * 96 + 4 * taken) * macs[SMALL]
+    for tie in (DecoupledDecay(OLD, 1.0), MixedWeights(OLD, 0.5)):
+        assert Trained(SMALL, start=OLD, tie=tie).training_macs(shared_shop) == 3 * 96 * macs[SMALL]
+
+
+def test_mixtures_by_fisher_information_cost_what_that_takes_and_other_mixtures_nothing(shared_shop, macs):
+    one, half = 3 * 96 * macs[SMALL], Trained(SMALL, "half", share=Share(0.5))  # 60 samples, 32 of them trained on
+    parts = [half, OLD]
+    plain, fisher = Interpolated(half, OLD, 0.4), FisherInterpolated(half, OLD, 0.4, 100)
+    merged = FisherMerged(half, OLD, 0.4, 100)
+    assert training_macs(shared_shop, [plain], without=parts) == 0
+    assert training_macs(shared_shop, [fisher], without=parts) == 4 * 60 * macs[SMALL]
+    assert training_macs(shared_shop, [merged], without=parts) == 4 * (60 + 100) * macs[SMALL]
+    assert training_macs(shared_shop, [fisher]) == 4 * 60 * macs[SMALL] + one + one // 3
 
 
 def test_parts_that_are_shared_count_once_and_those_needed_anyway_not_at_all(shared_shop, macs):

@@ -10,12 +10,14 @@ from regnas.data import Share
 from regnas.losses import BackwardCompatible, FocalDistillationLM, LogitDifferenceInhibition, RegressionAlleviating
 from regnas.models import (
     Consolidated,
-    DecayedToOld,
+    DecoupledDecay,
     Ensemble,
     FeatureLesson,
+    FisherInterpolated,
+    FisherMerged,
     Interpolated,
     Lesson,
-    MixedWithOld,
+    MixedWeights,
     Trained,
 )
 from regnas.models.content import content_of
@@ -44,6 +46,7 @@ DIFFERENT = [
     Trained(SMALL, "plain", lessons=(LESSON, LESSON)),
     Trained(SMALL, "plain", lessons=(replace(LESSON, weight=2.0),)),
     Trained(SMALL, "plain", lessons=(replace(LESSON, online=False),)),
+    Trained(SMALL, "plain", lessons=(replace(LESSON, start=0.5),)),
     Trained(SMALL, "plain", lessons=(replace(LESSON, teachers=(PLAIN,)),)),
     Trained(SMALL, "plain", lessons=(replace(LESSON, teachers=(OLD, PLAIN)),)),
     Trained(SMALL, "plain", lessons=(replace(LESSON, loss=FocalDistillationLM(2.0, 5.0)),)),
@@ -56,17 +59,20 @@ DIFFERENT = [
     Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, loss=RegressionAlleviating(0.1)),)),
     Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, loss=BackwardCompatible()),)),
     Trained(SMALL, "plain", feature_lessons=(replace(FEATURE, teacher=PLAIN),)),
-    Trained(SMALL, "plain", tie=DecayedToOld(OLD, 0.1)),
-    Trained(SMALL, "plain", tie=DecayedToOld(OLD, 0.2)),
-    Trained(SMALL, "plain", tie=DecayedToOld(PLAIN, 0.1)),
-    Trained(SMALL, "plain", tie=MixedWithOld(OLD, 0.1)),
+    Trained(SMALL, "plain", tie=DecoupledDecay(OLD, 0.1)),
+    Trained(SMALL, "plain", tie=DecoupledDecay(OLD, 0.2)),
+    Trained(SMALL, "plain", tie=DecoupledDecay(PLAIN, 0.1)),
+    Trained(SMALL, "plain", tie=MixedWeights(OLD, 0.1)),
     Trained(SMALL, "plain", tie=Consolidated(OLD, 0.1, 16)),
     Trained(SMALL, "plain", tie=Consolidated(OLD, 0.1, 17)),
+    Trained(SMALL, "plain", tie=Consolidated(OLD, 0.1, 16, labels="drawn")),
     Ensemble((PLAIN, OLD)),
     Ensemble((OLD, PLAIN)),
     Interpolated(OLD, PLAIN, 0.4),
     Interpolated(OLD, PLAIN, 0.5),
-    Interpolated(OLD, PLAIN, 0.4, 16),
+    FisherInterpolated(OLD, PLAIN, 0.4, 16),
+    FisherInterpolated(OLD, PLAIN, 0.4, 17),
+    FisherMerged(OLD, PLAIN, 0.4, 16),
 ]
 
 
@@ -99,6 +105,8 @@ def test_choices_that_were_added_later_leave_the_identity_of_those_who_do_not_ta
     assert not {"accumulation", "compile"} & content_of(RECIPE)["Recipe"].keys()
     taken = content_of(replace(RECIPE, accumulation=2, compile=True))["Recipe"]
     assert (taken["accumulation"], taken["compile"]) == (2, True)
+    assert "start" not in content_of(LESSON)["Lesson"]
+    assert content_of(replace(LESSON, start=0.5))["Lesson"]["start"] == 0.5
 
 
 def test_equal_models_have_one_identity_in_every_workshop(tmp_path):
@@ -132,6 +140,6 @@ def test_a_training_from_older_weights_has_the_recipe_of_fine_tuning(tmp_path):
 
 
 def test_decay_to_the_old_weights_stands_in_place_of_the_decay_to_zero(shop):
-    assert Trained(SMALL, start=OLD, tie=DecayedToOld(OLD, 0.1)).recipe(shop).weight_decay == 0
-    for tie in (MixedWithOld(OLD, 0.1), Consolidated(OLD, 0.1, 16)):
+    assert Trained(SMALL, start=OLD, tie=DecoupledDecay(OLD, 0.1)).recipe(shop).weight_decay == 0
+    for tie in (MixedWeights(OLD, 0.1), Consolidated(OLD, 0.1, 16)):
         assert Trained(SMALL, start=OLD, tie=tie).recipe(shop) == shop.fine_tuning

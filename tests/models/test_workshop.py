@@ -14,10 +14,11 @@ from regnas.errors import ArtifactError, Interrupted
 from regnas.losses import LogitDifferenceInhibition
 from regnas.models import (
     Consolidated,
+    DecoupledDecay,
     Ensemble,
     Interpolated,
     Lesson,
-    MixedWithOld,
+    MixedWeights,
     Trained,
     make_all,
 )
@@ -44,7 +45,7 @@ def no_training(*_arguments):
 
 @pytest.mark.parametrize(
     "model",
-    [PLAIN, Trained(SMALL, dropout=0.3), Trained(SMALL, start=OLD, tie=MixedWithOld(OLD, 0.5))],
+    [PLAIN, Trained(SMALL, dropout=0.3), Trained(SMALL, start=OLD, tie=MixedWeights(OLD, 0.5))],
     ids=["plain", "dropout", "mixout"],
 )
 def test_a_second_workshop_loads_what_the_first_has_trained_bit_for_bit(tmp_path, monkeypatch, model):
@@ -139,8 +140,10 @@ BROKEN = {
     "plain": PLAIN,
     "taught": Trained(SMALL, lessons=(Lesson(LogitDifferenceInhibition(), 0.5, (OLD,)),)),
     "dropout": Trained(SMALL, dropout=0.5),
-    "mixout": Trained(SMALL, start=OLD, tie=MixedWithOld(OLD, 0.6)),
+    "mixout": Trained(SMALL, start=OLD, tie=MixedWeights(OLD, 0.6)),
     "ewc": Trained(SMALL, start=OLD, tie=Consolidated(OLD, 1.0, 16)),
+    "prior": Trained(SMALL, start=OLD, tie=DecoupledDecay(OLD, 3.0)),
+    "late": Trained(SMALL, label_weight=0.3, lessons=(Lesson(LogitDifferenceInhibition(), 0.7, (OLD,), start=0.5),)),
 }
 
 

@@ -118,7 +118,7 @@ def test_batch_norms_have_the_values_and_gradients_of_all_images_in_one_process(
         torch.testing.assert_close(found, whole, msg=lambda text, name=name: f"{name}: {text}")
 
 
-@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "accumulated"])
+@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "decayed", "accumulated"])
 def test_losses_and_weights_are_those_of_one_process_with_all_the_images(several, one, name):
     alone, together = one.told[0][name], [told[name] for told in several.told]
     assert len(alone["losses"]) == STEPS * (2 if name == "accumulated" else 1)
@@ -127,9 +127,13 @@ def test_losses_and_weights_are_those_of_one_process_with_all_the_images(several
     close(several.tensors(name), one.tensors(name), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "accumulated", "bfloat16"])
+@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "decayed", "accumulated", "bfloat16"])
 def test_all_processes_have_the_same_weights_bit_for_bit(several, name):
     same(several.tensors(name, 0), several.tensors(name, 1))
+
+
+def test_weights_that_an_objective_moves_itself_end_elsewhere(one):
+    assert not torch.allclose(one.tensors("decayed")["0.weight"], one.tensors("single")["0.weight"], rtol=1e-2)
 
 
 def test_in_bfloat16_the_losses_are_those_of_one_process_but_for_its_rounding(several, one):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import nn
 from regnas.data import Preprocessing, Split
 from regnas.errors import ArtifactError, Interrupted, TrainingDiverged
 from regnas.runtime import signals
-from regnas.training import Augmentation, Recipe, SingleNetwork, Step, Trainer
+from regnas.training import Augmentation, DecayToward, Recipe, SingleNetwork, Step, Trainer
 from regnas.training.checkpoint import INDEX, copy_checkpoints, last_checkpoint
 
 
@@ -106,6 +107,34 @@ def test_the_key_decides_the_order_of_the_samples(tmp_path):
     trainer().train(first, SingleNetwork(), (0,), tmp_path / "a", "")
     trainer().train(second, SingleNetwork(), (1,), tmp_path / "b", "")
     assert not same(state(first), state(second))
+
+
+class Steep:
+    """A loss with a gradient that is known and far above any clipping, and a decay toward given weights."""
+
+    def __init__(self, gradient, decay):
+        self.gradient, self.decay = gradient, decay
+
+    def __call__(self, model, step):
+        return self.gradient * model.weight.sum() + 0 * model.bias.sum()
+
+    def after_step(self, model, learning_rate):
+        self.decay(model, learning_rate)
+
+
+@pytest.mark.parametrize("strength", [0.3, 3.0, 1e6])
+def test_decoupled_decay_is_no_part_of_the_clipped_gradient_and_comes_after_the_step(tmp_path, strength):
+    """w <- c + (w - learning rate * g - c) * exp(-learning rate * strength), with g clipped to a norm of 0.5."""
+    run = trainer(epochs=2, momentum=0.0, weight_decay=0.0, clip_norm=0.5, ema_decay=0.0)
+    model = nn.Linear(1, 4)
+    nn.init.constant_(model.weight, 3.0)
+    centre = {"weight": torch.full((4, 1), 1.0)}
+    run.train(model, Steep(1000.0, DecayToward(centre, strength)), (0,), tmp_path, "")
+    weight = 3.0
+    for index in range(8):
+        rate = run.recipe.learning_rate_at(index / 8)
+        weight = 1.0 + (weight - rate * 0.25 - 1.0) * math.exp(-rate * strength)  # 0.5 shared by 4 equal gradients
+    assert model.weight.flatten().tolist() == pytest.approx([weight] * 4, rel=1e-5)
 
 
 def test_the_moving_average_is_that_of_the_formula(tmp_path):

@@ -25,6 +25,7 @@ from regnas.runtime.tensors import save_tensors
 from regnas.training import (
     Augmentation,
     Curriculum,
+    DecayToward,
     Recipe,
     SingleNetwork,
     SupernetObjective,
@@ -72,6 +73,10 @@ class Watched:
         loss = self.objective(model, step)
         self.losses.append(float(loss.detach()))
         return self.act(loss) if step.index == self.at else loss
+
+    def after_step(self, model, learning_rate):
+        if isinstance(self.objective, SingleNetwork):
+            self.objective.after_step(model, learning_rate)
 
 
 class Scenarios:
@@ -155,6 +160,12 @@ class Scenarios:
     def do_attentive(self, name):
         """What is drawn depends on losses, which every process has of other images."""
         self.do_supernet(name, Attentive(1, 4))
+
+    def do_decayed(self, name):
+        """The weights also move outside of the gradient, strongly enough to end elsewhere."""
+        model = network()
+        start = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+        self.trained(name, model, SingleNetwork(decay=DecayToward(start, 5.0)))
 
     def do_accumulated(self, name):
         self.trained(name, network(), SingleNetwork(), accumulation=2)

@@ -46,6 +46,22 @@ def problems(**changes):
     return error.value.problems
 
 
+def test_elodis_teachers_are_tables_of_networks():
+    four = {
+        "name": "elodi",
+        "towards": "kd",
+        "start_at": 0.5,
+        "teachers": [{"name": "small_resnet", "widths": [4, 6]}, {"name": "small_resnet", "blocks": 2}],
+    }
+    found = parse_update("tiny", table(**{"methods.four": four})).values.methods["four"]
+    teachers = (SmallResNet(widths=(4, 6)), SmallResNet(blocks=2))
+    assert found == Elodi(towards="kd", start_at=0.5, teachers=teachers)
+    (problem,) = problems(**{"methods.four": four | {"members": 1}})
+    assert problem.startswith("tiny: methods.four: members must be at least the number of teachers, 2, got 1.")
+    (problem,) = problems(**{"methods.bayesian_update": {"at": "training"}})
+    assert problem == "tiny: methods.bayesian_update.at is not a known key"
+
+
 def test_a_table_becomes_values_in_its_order():
     values = parse_update("tiny", table(**{"models.new.start": "previous", "methods.four": {"name": "elodi"}})).values
     assert list(values.models) == ["old", "new"]
