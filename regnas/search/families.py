@@ -61,7 +61,7 @@ class FamilySearch:
     def smallest_first(self) -> Members:
         """REG-NAS: the smallest by accuracy; each next one contains the one before and answers to all before it."""
         members: Members = {}
-        for name, budget in self.budgets.items():
+        for name in self.budgets:
             space = self.space.above(list(members.values())[-1]) if members else self.space
             tier = self._tier(name, space, members)
             members[name] = self._found(tier, self._search("family", tier))
@@ -114,11 +114,10 @@ class FamilySearch:
             for trial in seen
             if space.holds(trial.architecture) and space.cost(trial.architecture) in tier.budget
         ]
-        if not fitting:
-            return self._found(tier, self._search("family", tier, self.algorithm.generation_size))
-        if best(fitting).violation > 0:
-            fitting += self._search("family", tier)
-        return self._found(tier, fitting)
+        found = fitting or self._search("family", tier, self.algorithm.generation_size)
+        if best(found).violation > 0:
+            found = [*fitting, *self._search("family", tier)]
+        return self._found(tier, found)
 
     def add(self, members: Members, name: str) -> Members:
         """One member more, for the budget of this name: it contains the smaller ones and the larger ones contain it."""
