@@ -153,8 +153,7 @@ class Polisher:
         alphas = sorted({*self.settings.alphas, *([] if alpha is None else [alpha])})
         points = self._points(members, [None, *alphas], ends, training.folder / POINTS)
         wanted = [point for point in points if point.alpha == alpha] if alpha is not None else points
-        # the first of equals: what needs no change
-        chosen = min(wanted, key=lambda point: (point.violation(self.max_nfr), -point.reward))
+        chosen = preferred(wanted, self.max_nfr)
         return Polished(tuple(points), chosen, alpha is not None, ends, training.macs(), self.max_nfr)
 
     def _points(
@@ -191,6 +190,11 @@ class Polisher:
         }
         mean = sum(top1.values()) / len(top1)
         return Point(alpha, top1, nfr, self.reward(Measures(mean, nfr)))
+
+
+def preferred(points: Sequence[Point], max_nfr: float | None) -> Point:
+    """The best by constraint domination; the first of equals, which needs no change."""
+    return min(points, key=lambda point: (point.violation(max_nfr), -point.reward))
 
 
 def _recorded(path: Path) -> dict[float | None, Point]:

@@ -62,6 +62,8 @@ def parse_rate(value: object) -> float:
         number = Decimal(text.removesuffix("%").strip())
     except InvalidOperation:
         raise ValueError(expected) from None
+    if not number.is_finite():
+        raise ValueError(expected)
     rate = number / 100 if text.endswith("%") else number
     if not 0 <= rate < 1:
         hint = f'. For {number} percent write "{number} %"' if not text.endswith("%") and 1 <= number < 100 else ""
