@@ -20,7 +20,19 @@ from regnas.losses import LOSSES, Loss
 from regnas.methods.tunable import Chosen, check_chosen
 from regnas.polishing import Polishing
 from regnas.registry import nearest
-from regnas.search import ALGORITHMS, REWARDS, Evolution, Order, Reward, SearchAlgorithm, TopOneAndFlips
+from regnas.search import (
+    ALGORITHMS,
+    REWARDS,
+    Evolution,
+    Order,
+    Reward,
+    SearchAlgorithm,
+    TopOne,
+    TopOneAndFlips,
+    check_order,
+    parse_rate,
+    shown_rate,
+)
 from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
 from regnas.supernet import InputShape, SupernetPlugin, supernet_plugins
 from regnas.training import (
@@ -49,6 +61,7 @@ def _parse_budget(value: object) -> Budget:
 
 
 ParsedBudget = Annotated[Budget, PlainValidator(_parse_budget)]
+Rate = Annotated[float, PlainValidator(parse_rate)]  # "1 %" or 0.01
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,9 @@ class SearchSettings:
     """How the members are found; ``candidates`` for each budget.
 
     ``order``: the smallest first and each next one above it, all of them jointly, or all read from one front.
+    ``max_nfr`` is a limit: no member has a higher NFR against a smaller one on the search split. With
+    ``old_predictions``, a prediction file with the samples of the search split, flips from these count too, in the
+    reward and for the limit, for every member.
     """
 
     candidates: int = 100
@@ -65,10 +81,24 @@ class SearchSettings:
     order: Order = "smallest_first"
     storage: str = ""  # of the study; empty: study.db in the run folder
     latency_table: str = ""  # the file that `regnas latency-table` wrote, where budgets limit milliseconds
+    max_nfr: Rate | None = None
+    old_predictions: str = ""
 
     def __post_init__(self) -> None:
         if self.candidates < 1 or self.calibration_images < 2:
             raise ValueError("candidates must be at least 1 and calibration_images at least 2")
+        check_order(self.order, self.algorithm)
+        if self.old_predictions and isinstance(self.reward, TopOne) and self.max_nfr is None:
+            raise ValueError(
+                "old_predictions must be used by max_nfr or by a reward with flips, got R0 without max_nfr. Set "
+                "max_nfr, or take R1 or R2"
+            )
+
+    @property
+    def flips_counted(self) -> str:
+        """The limit and the old predictions, for people; empty where there is neither."""
+        limit = "" if self.max_nfr is None else f", NFR at most {shown_rate(self.max_nfr)} on the search split"
+        return limit + (f", flips from {self.old_predictions} included" if self.old_predictions else "")
 
 
 @dataclass(frozen=True)

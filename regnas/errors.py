@@ -48,6 +48,10 @@ class BudgetInfeasible(InfeasibleError):
     """No architecture of the space meets the budget."""
 
 
+class FlipLimitInfeasible(InfeasibleError):
+    """No candidate of a search has as few flips as was asked for."""
+
+
 class TrainingDiverged(InfeasibleError):
     """The loss became infinite or not a number."""
 

@@ -13,9 +13,10 @@ import torch
 from torch import nn
 
 from regnas.added_budgets import name_added, with_added
+from regnas.comparing.selecting import predictions_on
 from regnas.config import Config, LoadedConfig, assign, describe, parse_polish, timed
 from regnas.data import Splits
-from regnas.errors import ConfigurationError
+from regnas.errors import ArtifactError, ConfigurationError
 from regnas.evaluation import ExecutorChoice
 from regnas.flips import Predictions
 from regnas.imports import ImportedSupernet, find_weights
@@ -23,7 +24,7 @@ from regnas.polishing import Polishing
 from regnas.run_folder import RunFolder, check_space
 from regnas.runtime.files import sha256_of
 from regnas.runtime.processes import ALONE, Processes
-from regnas.search import Studies, open_storage, sqlite_storage
+from regnas.search import OLD, Studies, open_storage, sqlite_storage
 from regnas.space import Budget, BudgetSampler, SearchSpace
 from regnas.supernet import space_of
 from regnas.training import Trainer, logits_on, predictions_from
@@ -46,6 +47,7 @@ class Job:
     studies: Studies
     polishing: Polishing | None
     alpha: float | None  # the point of polishing that the user named
+    old: dict[str, Predictions]  # of the search split, from which members must not regress
 
     @property
     def classes(self) -> int:
@@ -87,6 +89,7 @@ def prepare(
         folder.check_file("weights", values.weights, imported.sha256)
     if values.search.latency_table:
         folder.check_file("latency_table", values.search.latency_table, sha256_of(Path(values.search.latency_table)))
+    old = _old_predictions(values.search.old_predictions, splits, folder)
     device = processes.device(values.machine.device)
     recipe = values.training.over(folder.processes)  # whoever continues the run, its steps stay as large
     trainer = Trainer(recipe, splits.train, splits.preprocessing, device, processes)
@@ -100,7 +103,25 @@ def prepare(
         studies = Studies(open_storage(sqlite_storage(folder.study)), space)
     polishing = None if wanted is None else parse_polish(wanted["settings"])
     alpha = None if wanted is None else wanted["alpha"]
-    return Job(config, folder, splits, space, budgets, trainer, device, executor, studies, polishing, alpha)
+    return Job(config, folder, splits, space, budgets, trainer, device, executor, studies, polishing, alpha, old)
+
+
+def _old_predictions(file: str, splits: Splits, folder: RunFolder) -> dict[str, Predictions]:
+    """What search.old_predictions says about the search split; nothing where it names no file."""
+    if not file:
+        return {}
+    split = splits.search
+    targets = split.targets.numpy()
+    truth = Predictions("search split", split.ids, targets, targets, groups=split.groups, split=split.digest)
+    try:
+        predictions = predictions_on(Path(file), truth, splits.classes)
+    except ArtifactError as error:
+        raise ArtifactError(
+            f"search.old_predictions: {error}. Write the file with `regnas predict MODEL CONFIG --split search --out "
+            "old.npz`"
+        ) from None
+    folder.check_file("old_predictions", file, sha256_of(Path(file)))
+    return {OLD: predictions}
 
 
 def _wanted_polishing(

@@ -117,6 +117,8 @@ def search_family(job: Job, evaluator: Evaluator) -> tuple[FamilySearch, dict[st
         evaluator=evaluator,
         open_study=job.studies.open,
         key=(values.seed, "search"),
+        max_nfr=values.search.max_nfr,
+        old=job.old,
     )
     architectures = search.family()
     search = replace(search, budgets=job.budgets)
@@ -145,6 +147,8 @@ def polish_family(job: Job, supernet: nn.Module, architectures: Mapping[str, Arc
         start=lambda: copy.deepcopy(supernet),
         evaluator=lambda weights: _evaluator_here(job, _with_weights(supernet, weights)),
         key=(values.seed, "polish"),
+        max_nfr=values.search.max_nfr,
+        old=job.old,
         folder=job.folder.polish / digest_of(job.folder.facts["polish"]["settings"])[:12],
     )
     with job.folder.timed("polish"):
@@ -295,7 +299,8 @@ def _facts(job: Job, polished: Polished | None) -> dict[str, str]:
         "Supernet": describe(job.config.table, "supernet"),
         "Space": " to ".join(format_macs(macs) for macs in job.space.macs_range) + " MACs",
         **_training_facts(job),
-        "Search": f"{values.search.candidates} candidates a budget, {describe(job.config.table['search'], 'reward')}",
+        "Search": f"{values.search.candidates} candidates a budget, {describe(job.config.table['search'], 'reward')}"
+        f"{values.search.flips_counted}",
         **({} if polished is None else {"Polishing": polished.summary}),
         "Seed": str(values.seed),
         **job.folder.conditions(),

@@ -2,14 +2,15 @@
 
 The members stay sub-networks of one supernet, so that each still contains the smaller ones exactly. The training parts
 where its later lessons begin; the line between the two ends is walked by one number alpha, from accuracy to agreement.
-What becomes of it is decided on the search split: the best of the points on the line and of the weights as they were.
+What becomes of it is decided on the search split: the best of the points on the line and of the weights as they were,
+those that meet the limit on flips before those that exceed it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,11 @@ from torch import Tensor, nn
 
 from regnas.errors import ArtifactError
 from regnas.evaluation import Evaluator
-from regnas.flips import negative_flip_rate
+from regnas.flips import Predictions, negative_flip_rate
 from regnas.losses import CrossEntropy, KnowledgeDistillation, LogitDifferenceInhibition
 from regnas.runtime.files import digest_of, read_json, write_json
 from regnas.runtime.randomness import Key
-from regnas.search import Measures, Reward
+from regnas.search import Measures, Reward, excess_over, shown_rate, violation_of
 from regnas.space import Architecture, SearchSpace
 from regnas.training import Curriculum, Ends, ForkedTraining, Given, SupernetObjective, TeachingTerm, Trainer
 from regnas.training.schedules import Ramp
@@ -80,6 +81,10 @@ class Point:
     def mean_nfr(self) -> float:
         return sum(self.nfr.values()) / len(self.nfr) if self.nfr else 0.0
 
+    def violation(self, max_nfr: float | None) -> float:
+        """By how much the highest NFR exceeds the limit."""
+        return violation_of(excess_over(max_nfr, Measures(self.mean_top1, self.nfr)))
+
     def to_json(self) -> dict[str, Any]:
         return {"alpha": self.alpha, "top1": self.top1, "nfr": self.nfr, "reward": self.reward}
 
@@ -91,6 +96,7 @@ class Polished:
     by_hand: bool  # the user named alpha
     ends: Ends
     training_macs: int
+    max_nfr: float | None = None  # the limit, where there is one
 
     @property
     def weights(self) -> dict[str, Tensor] | None:
@@ -103,11 +109,18 @@ class Polished:
         by = "by hand" if self.by_hand else "on the search split"
         before, after = self.points[0], self.chosen
         if after.alpha is None:
-            return f"nothing on the line was better {by}: the weights stay as they were"
+            return f"nothing on the line was better {by}: the weights stay as they were{self._limit}"
         return (
             f"{after.name} chosen {by}: mean Top-1 {100 * before.mean_top1:.2f} -> {100 * after.mean_top1:.2f} %, "
-            f"mean NFR {100 * before.mean_nfr:.2f} -> {100 * after.mean_nfr:.2f} %"
+            f"mean NFR {100 * before.mean_nfr:.2f} -> {100 * after.mean_nfr:.2f} %{self._limit}"
         )
+
+    @property
+    def _limit(self) -> str:
+        if self.max_nfr is None or not self.chosen.nfr:
+            return ""
+        kept = "exceeds" if self.chosen.violation(self.max_nfr) else "is within"
+        return f"; the highest NFR, {100 * max(self.chosen.nfr.values()):.2f} %, {kept} {shown_rate(self.max_nfr)}"
 
     def to_json(self) -> dict[str, Any]:
         """The trade, for the manifest."""
@@ -130,6 +143,8 @@ class Polisher:
     evaluator: Callable[[Mapping[str, Tensor] | None], Evaluator]  # of the supernet with other weights
     key: tuple[Key, ...]
     folder: Path
+    max_nfr: float | None = None
+    old: Mapping[str, Predictions] = field(default_factory=dict)  # flips from these count too
 
     def polish(self, members: Mapping[str, Architecture], alpha: float | None = None) -> Polished:
         """Train both ends, unless they are there, and choose; ``alpha`` takes the choice away from the search split."""
@@ -138,8 +153,8 @@ class Polisher:
         alphas = sorted({*self.settings.alphas, *([] if alpha is None else [alpha])})
         points = self._points(members, [None, *alphas], ends, training.folder / POINTS)
         wanted = [point for point in points if point.alpha == alpha] if alpha is not None else points
-        chosen = max(wanted, key=lambda point: point.reward)  # the first of equals: what needs no change
-        return Polished(tuple(points), chosen, alpha is not None, ends, training.macs())
+        chosen = preferred(wanted, self.max_nfr)
+        return Polished(tuple(points), chosen, alpha is not None, ends, training.macs(), self.max_nfr)
 
     def _points(
         self, members: Mapping[str, Architecture], alphas: Sequence[float | None], ends: Ends, record: Path
@@ -168,12 +183,18 @@ class Polisher:
         evaluator = self.evaluator(weights)
         predicted = dict(zip(members, evaluator.predict_each(list(members.values())), strict=True))
         top1 = {name: predictions.accuracy for name, predictions in predicted.items()}
+        references = {**self.old, **predicted}
         nfr = {
-            f"{small} > {large}": negative_flip_rate(predicted[small], predicted[large])
-            for small, large in combinations(members, 2)
+            f"{small} > {large}": negative_flip_rate(references[small], predicted[large])
+            for small, large in [*product(self.old, members), *combinations(members, 2)]
         }
         mean = sum(top1.values()) / len(top1)
         return Point(alpha, top1, nfr, self.reward(Measures(mean, nfr)))
+
+
+def preferred(points: Sequence[Point], max_nfr: float | None) -> Point:
+    """The best by constraint domination; the first of equals, which needs no change."""
+    return min(points, key=lambda point: (point.violation(max_nfr), -point.reward))
 
 
 def _recorded(path: Path) -> dict[float | None, Point]:

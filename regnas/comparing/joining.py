@@ -54,7 +54,7 @@ def join_files(paths: Sequence[Path]) -> Joined:
     for place, (path, name) in enumerate(zip(paths[1:], names[1:], strict=True), start=1):
         read = read_predictions(path, model=name, without_slices={*slices, *left_out})
         first, other, classes = _with_common_classes(first, read.predictions, classes, read.classes)
-        first, other = _with_common_ids(first, other)
+        first, other = with_common_ids(first, other)
         aligned = align([first, other])
         correct[place] = aligned[1].correct
         first = first.changed(groups=shared_groups(aligned))
@@ -115,7 +115,7 @@ def _written_out(predictions: Predictions) -> tuple[Predictions, tuple[str, ...]
     return predictions.changed(targets=targets, predicted=predicted), tuple(str(each) for each in values.tolist())
 
 
-def _with_common_ids(first: Predictions, other: Predictions) -> tuple[Predictions, Predictions]:
+def with_common_ids(first: Predictions, other: Predictions) -> tuple[Predictions, Predictions]:
     """Integers written out where the other has texts: CSV cannot tell whether an id is one or the other."""
     if first.ids.dtype.kind == other.ids.dtype.kind:
         return first, other

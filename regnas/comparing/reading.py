@@ -8,8 +8,8 @@ texts or integers is a slice.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,30 @@ def read_predictions(
         raise ArtifactError(f"{path}: {error}") from None
     usable, left_out = _slices({name: content.columns[name] for name in slices})
     return ReadPredictions(predictions, classes, usable, left_out)
+
+
+def numbered(read: ReadPredictions, path: Path, classes: Sequence[str]) -> Predictions:
+    """The predictions by the numbers of these classes, if the file names its classes.
+
+    Scores are dropped then: which of their columns is which class is not known from names alone.
+    """
+    predictions = read.predictions
+    if read.classes is None:
+        return predictions
+    place = {name: number for number, name in enumerate(classes)}
+    strangers = [name for name in read.classes if name not in place]
+    if strangers:
+        raise ArtifactError(
+            f"{path} names {len(strangers):,} classes that the data do not have, such as "
+            f"{', '.join(repr(name) for name in strangers[:3])}"
+        )
+    numbers = np.array([place[name] for name in read.classes], dtype=np.int64)
+    return replace(
+        predictions,
+        targets=numbers[predictions.targets],
+        predicted=numbers[predictions.predicted],
+        logits=None,
+    )
 
 
 def stem_of(path: Path) -> str:

@@ -145,9 +145,11 @@ def search_progress(searches: Sequence[SearchHistory]) -> Figure:
             _draw_search(axes, searches[index])
             axes.set_xlabel("candidate" if index + columns >= len(searches) else "")
             axes.set_ylabel("reward" if index % columns == 0 else "")
-    handles, labels = grid.flat[0].get_legend_handles_labels()
+    handles = {
+        label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
     if handles:
-        figure.legend(handles, labels, loc="outside upper right", ncols=3)
+        figure.legend(handles.values(), handles.keys(), loc="outside upper right", ncols=len(handles))
     return figure
 
 
@@ -160,10 +162,18 @@ def _draw_search(axes: Axes, search: SearchHistory) -> None:
         return
     order = np.arange(1, len(rewards) + 1)
     many = len(rewards) > MOST_POINTS
-    axes.plot(order, rewards, ".", color="#9aa1ab", markersize=5, label="candidate", rasterized=many)
-    axes.step(
-        order, np.maximum.accumulate(rewards), where="post", color=COLOURS[0], label="best so far", rasterized=many
+    feasible = np.array([trial.violation == 0 for trial in search.trials])
+    axes.plot(
+        order[feasible], rewards[feasible], ".", color="#9aa1ab", markersize=5, label="candidate", rasterized=many
     )
+    if not feasible.all():
+        axes.plot(
+            order[~feasible], rewards[~feasible], "x", color="#c9ced6", markersize=4, label="too many flips",
+            rasterized=many,
+        )
+    best = np.maximum.accumulate(np.where(feasible, rewards, -np.inf))
+    best[np.isinf(best)] = np.nan  # no candidate has met the limit yet
+    axes.step(order, best, where="post", color=COLOURS[0], label="best so far", rasterized=many)
     chosen = [place for place, trial in enumerate(search.trials) if trial.architecture.id == search.chosen]
     axes.plot(order[chosen], rewards[chosen], "*", color=COLOURS[1], markersize=11, label="chosen")
 

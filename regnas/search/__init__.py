@@ -1,13 +1,15 @@
 """The search: what is evaluated, what it is worth, what comes next, and the record of it."""
 
 from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, SearchAlgorithm
-from regnas.search.families import FamilySearch, Order
+from regnas.search.families import OLD, FamilySearch, Order, check_order
+from regnas.search.feasibility import excess_over, parse_rate, shown_rate, violation_of
 from regnas.search.rewards import REWARDS, Measures, Reward, TopOne, TopOneAndFlips
 from regnas.search.searching import Tier, best, search
 from regnas.search.study import Studies, Study, Trial, open_storage, sqlite_storage
 
 __all__ = [
     "ALGORITHMS",
+    "OLD",
     "REWARDS",
     "Evolution",
     "FamilySearch",
@@ -23,7 +25,12 @@ __all__ = [
     "TopOneAndFlips",
     "Trial",
     "best",
+    "check_order",
+    "excess_over",
     "open_storage",
+    "parse_rate",
     "search",
+    "shown_rate",
     "sqlite_storage",
+    "violation_of",
 ]

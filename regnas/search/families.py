@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from regnas.evaluation.evaluator import Evaluator
 from regnas.flips import Predictions
 from regnas.runtime.randomness import Key
-from regnas.search.algorithms import Evolution, SearchAlgorithm
+from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, SearchAlgorithm
 from regnas.search.joint import search_chains
 from regnas.search.rewards import Reward, TopOne
-from regnas.search.searching import Tier, best, search
+from regnas.search.searching import Tier, best, best_feasible, search
 from regnas.search.study import Study, Trial
 from regnas.space import Architecture, Budget, SearchSpace
 
 Order = Literal["smallest_first", "joint", "front"]
 Members = dict[str, Architecture]
+Chains = Evolution | RandomSearch  # what can look for all members at once
+OLD = "old predictions"  # as a reference; no member is called so, since names of members have no space
+
+
+def check_order(order: Order, algorithm: SearchAlgorithm) -> None:
+    """Refuse an algorithm that cannot search in this order."""
+    if order == "joint" and not isinstance(algorithm, Chains):
+        given = next((name for name, kind in ALGORITHMS.items() if kind is type(algorithm)), type(algorithm).__name__)
+        raise ValueError(
+            f'algorithm must be evolution or random with order = "joint", got {given}. Use one of these, or order = '
+            '"smallest_first" or "front"'
+        )
 
 
 @dataclass(frozen=True)
 class FamilySearch:
-    """Everything that the searches for the members share."""
+    """Everything that the searches for the members share.
+
+    ``old`` are predictions of models from before, by name: every member counts its flips from them too, and is to be
+    within ``max_nfr`` of them as of each smaller member.
+    """
 
     space: SearchSpace
     budgets: Mapping[str, Budget]  # by member, from the smallest to the largest
@@ -33,6 +49,11 @@ class FamilySearch:
     evaluator: Evaluator
     open_study: Callable[[str], Study]
     key: tuple[Key, ...]
+    max_nfr: float | None = None
+    old: Mapping[str, Predictions] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_order(self.order, self.algorithm)
 
     def family(self) -> Members:
         return {"smallest_first": self.smallest_first, "joint": self.jointly, "front": self.from_front}[self.order]()
@@ -40,14 +61,15 @@ class FamilySearch:
     def smallest_first(self) -> Members:
         """REG-NAS: the smallest by accuracy; each next one contains the one before and answers to all before it."""
         members: Members = {}
-        for name, budget in self.budgets.items():
+        for name in self.budgets:
             space = self.space.above(list(members.values())[-1]) if members else self.space
-            tier = Tier(name, space, budget, self.reward if members else TopOne(), smaller=self._predictions(members))
-            members[name] = best(self._search("family", tier)).architecture
+            tier = self._tier(name, space, members)
+            members[name] = self._found(tier, self._search("family", tier))
         return members
 
     def jointly(self) -> Members:
         """All members at once: chains of networks that contain one another, by one reward over all their pairs."""
+        assert isinstance(self.algorithm, Chains)  # by check_order
         chain = search_chains(
             self.space,
             self.budgets,
@@ -56,7 +78,9 @@ class FamilySearch:
             self.open_study("family/joint"),
             self.candidates,
             (*self.key, "family", "joint"),
-            self.algorithm if isinstance(self.algorithm, Evolution) else Evolution(),
+            self.algorithm,
+            self.max_nfr,
+            self.old,
         )
         return dict(zip(self.budgets, chain, strict=True))
 
@@ -66,21 +90,17 @@ class FamilySearch:
         The smallest is searched for by accuracy, since flips need somebody to flip from. Then one run covers all
         networks that contain it up to the largest budget, with as many candidates as one search for each of the other
         members would take. Of what it has seen, each budget takes the best that contains the member before; a budget
-        in which there is none takes the best of one more generation.
+        in which there is none takes the best of one more generation, and one in which all have too many flips is
+        searched on its own.
         """
         names = list(self.budgets)
-        tier = Tier(names[0], self.space, self.budgets[names[0]], TopOne())
-        members = {names[0]: best(self._search("family", tier)).architecture}
+        tier = self._tier(names[0], self.space, {})
+        members = {names[0]: self._found(tier, self._search("family", tier))}
         if len(names) == 1:
             return members
         smallest = members[names[0]]
-        whole = Tier(
-            "front",
-            self.space.above(smallest),
-            _from_to(self.budgets[names[1]], self.budgets[names[-1]]),
-            self.reward,
-            smaller=self._predictions(members),
-        )
+        window = _from_to(self.budgets[names[1]], self.budgets[names[-1]])
+        whole = replace(self._tier(names[1], self.space.above(smallest), members), name="front", budget=window)
         seen = self._search("family", whole, self.candidates * (len(names) - 1))
         for name in names[1:]:
             members[name] = self._read(name, seen, members)
@@ -88,13 +108,16 @@ class FamilySearch:
 
     def _read(self, name: str, seen: list[Trial], members: Members) -> Architecture:
         space = self.space.above(list(members.values())[-1])
-        tier = Tier(name, space, self.budgets[name], self.reward, smaller=self._predictions(members))
+        tier = self._tier(name, space, members)
         fitting = [
             tier.trial(trial.architecture, self.evaluator.predict(trial.architecture))
             for trial in seen
             if space.holds(trial.architecture) and space.cost(trial.architecture) in tier.budget
         ]
-        return best(fitting or self._search("family", tier, self.algorithm.generation_size)).architecture
+        found = fitting or self._search("family", tier, self.algorithm.generation_size)
+        if best(found).violation > 0:
+            found = [*fitting, *self._search("family", tier)]
+        return self._found(tier, found)
 
     def add(self, members: Members, name: str) -> Members:
         """One member more, for the budget of this name: it contains the smaller ones and the larger ones contain it."""
@@ -107,29 +130,31 @@ class FamilySearch:
             space = space.above(list(smaller.values())[-1])
         if larger:
             space = space.below(next(iter(larger.values())))
-        tier = Tier(
-            name,
-            space,
-            self.budgets[name],
-            self.reward,
-            smaller=self._predictions(smaller),
-            larger=self._predictions(larger),
-        )
-        found = best(self._search("family", tier)).architecture
-        return smaller | {name: found} | larger
+        tier = replace(self._tier(name, space, smaller), reward=self.reward, larger=self._predictions(larger))
+        return smaller | {name: self._found(tier, self._search("family", tier))} | larger
 
     def accuracy_only(self, smallest: Architecture) -> Members:
-        """Once-for-all: every member by accuracy alone, whatever it contains.
+        """Once-for-all: every member by accuracy alone, whatever it contains and however many flips it has.
 
-        ``smallest`` is the family's own, which is searched for in the same way, except where all are found jointly.
+        ``smallest`` is the family's own, which is searched for in the same way, except where all are found jointly or
+        where flips from old predictions count.
         """
         members: Members = {}
-        if self.order != "joint":
+        if self.order != "joint" and not self.old:
             members[next(iter(self.budgets))] = smallest
         for name, budget in list(self.budgets.items())[len(members) :]:
             tier = Tier(name, self.space, budget, TopOne(), smaller=self._predictions(members))
             members[name] = best(self._search("accuracy_only", tier)).architecture
         return members
+
+    def _tier(self, name: str, space: SearchSpace, smaller: Members) -> Tier:
+        """What is looked for above these members; where nothing can flip, by accuracy."""
+        references = {**self.old, **self._predictions(smaller)}
+        reward = self.reward if references else TopOne()
+        return Tier(name, space, self.budgets[name], reward, smaller=references, max_nfr=self.max_nfr)
+
+    def _found(self, tier: Tier, trials: list[Trial]) -> Architecture:
+        return best_feasible(tier.name, trials, self.max_nfr).architecture
 
     def _search(self, family: str, tier: Tier, candidates: int | None = None) -> list[Trial]:
         study = self.open_study(f"{family}/{tier.name}")

@@ -4,13 +4,13 @@ A candidate is a chain: one network for every budget, each containing the one be
 whole chain: the mean accuracy of the members, and the flips of all pairs with the worst pair counted once more, so
 that a family is not bought with one bad pair. Chains evolve as single networks do: a child changes one member of its
 parent, between the neighbours that this member has, so that containment holds by construction and a child costs one
-evaluation.
+evaluation. Random search draws whole chains. A limit on flips holds for every pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 
 from regnas.errors import BudgetInfeasible
@@ -21,10 +21,11 @@ from regnas.runtime.collection import settled
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
-from regnas.search.algorithms import Evolution
+from regnas.search.algorithms import Evolution, RandomSearch
 from regnas.search.algorithms.evolution import Mixed, Offspring
+from regnas.search.feasibility import excess_over, standing
 from regnas.search.rewards import Measures, Reward
-from regnas.search.searching import best
+from regnas.search.searching import best, best_feasible
 from regnas.search.study import Study, Trial
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
@@ -33,9 +34,9 @@ WORST = "worst pair"
 MOST_TRIES = 100
 
 
-def chain_measures(members: Mapping[str, Predictions]) -> Measures:
-    """Mean Top-1 of the members; the NFR of every pair, and that of the worst once more."""
-    pairs = combinations(members.items(), 2)
+def chain_measures(members: Mapping[str, Predictions], old: Mapping[str, Predictions] | None = None) -> Measures:
+    """Mean Top-1 of the members; the NFR of every pair, ``old`` ones with each member, and the worst once more."""
+    pairs = [*product((old or {}).items(), members.items()), *combinations(members.items(), 2)]
     flips = {f"{small} to {large}": negative_flip_rate(old, new) for (small, old), (large, new) in pairs}
     accuracy = sum(predictions.accuracy for predictions in members.values()) / len(members)
     return Measures(accuracy, flips | {WORST: max(flips.values(), default=0.0)})
@@ -49,17 +50,22 @@ def search_chains(
     study: Study,
     candidates: int,
     key: tuple[Key, ...],
-    evolution: Evolution,
+    algorithm: Evolution | RandomSearch,
+    max_nfr: float | None = None,
+    old: Mapping[str, Predictions] | None = None,
 ) -> Chain:
     """The best of as many chains as take ``candidates`` evaluations for each member; what is on record counts."""
-    first = evolution.generation_size
-    # A chain of the first generation costs an evaluation for every member, a later one for the member that changed.
-    total = max(first, candidates * len(budgets) - first * (len(budgets) - 1))
+    first = algorithm.generation_size
+    if isinstance(algorithm, Evolution):
+        # A chain of the first generation costs an evaluation for every member, a later one for the member that changed.
+        total = max(first, candidates * len(budgets) - first * (len(budgets) - 1))
+    else:
+        total = candidates
     trials = study.trials()
     with Bar(f"search {key[-2]} {key[-1]}", total, len(trials)) as bar, settled():
         while len(trials) < total:
             begun = len(trials) - len(trials) % first
-            generation = _generation(space, list(budgets.values()), trials[:begun], evolution, chooser(*key, begun))
+            generation = _generation(space, list(budgets.values()), trials[:begun], algorithm, chooser(*key, begun))
             remaining = generation[: total - begun][len(trials) - begun :]
             if not remaining:
                 break
@@ -67,33 +73,46 @@ def search_chains(
             predicted = dict(zip(members, evaluator.predict_each(members), strict=True))
             evaluated = []
             for chain in remaining:
-                measures = chain_measures({name: predicted[own] for name, own in zip(budgets, chain, strict=True)})
-                evaluated.append(Trial(chain[-1], space.cost(chain[-1]).macs, measures, reward(measures), chain))
+                own = {name: predicted[member] for name, member in zip(budgets, chain, strict=True)}
+                measures = chain_measures(own, old)
+                excess = excess_over(max_nfr, measures)
+                macs = space.cost(chain[-1]).macs
+                evaluated.append(Trial(chain[-1], macs, measures, reward(measures), chain, excess))
             study.record(evaluated)
             trials += evaluated
             bar.advance(f"best {best(trials).reward:.4f}", len(evaluated))
             stop_if_asked()
-    return best(trials).chain
+    return best_feasible("the family", trials, max_nfr).chain
 
 
 def _generation(
-    space: SearchSpace, budgets: Sequence[Budget], told: Sequence[Trial], evolution: Evolution, random: Random
+    space: SearchSpace,
+    budgets: Sequence[Budget],
+    told: Sequence[Trial],
+    algorithm: Evolution | RandomSearch,
+    random: Random,
 ) -> list[Chain]:
-    ranked = sorted(told, key=lambda trial: (-trial.reward, [member.id for member in trial.chain]))
-    parents = [trial.chain for trial in ranked[: evolution.parent_count]]
+    parents = _parents(told, algorithm) if isinstance(algorithm, Evolution) else []
     known = {trial.chain for trial in told}
     found: dict[Chain, None] = {}
     misses = 0
-    while len(found) < evolution.generation_size and misses < MOST_TRIES:
+    while len(found) < algorithm.generation_size and misses < MOST_TRIES:
         # The neighbourhood of the best may be exhausted: from half of the patience on, look anywhere.
-        near = parents and misses < MOST_TRIES // 2
-        chain = _child(space, budgets, parents, evolution, random) if near else _drawn(space, budgets, random)
+        if isinstance(algorithm, Evolution) and parents and misses < MOST_TRIES // 2:
+            chain = _child(space, budgets, parents, algorithm, random)
+        else:
+            chain = _drawn(space, budgets, random)
         if chain in known or chain in found:
             misses += 1
         else:
             found[chain] = None
             misses = 0
     return list(found)
+
+
+def _parents(told: Sequence[Trial], evolution: Evolution) -> list[Chain]:
+    ranked = sorted(told, key=lambda trial: (*standing(trial), [member.id for member in trial.chain]))
+    return [trial.chain for trial in ranked[: evolution.parent_count]]
 
 
 def _drawn(space: SearchSpace, budgets: Sequence[Budget], random: Random) -> Chain:

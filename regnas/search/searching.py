@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from regnas.errors import BudgetInfeasible
+from regnas.errors import BudgetInfeasible, FlipLimitInfeasible
 from regnas.evaluation.evaluator import Evaluator
 from regnas.evaluation.prefixes import in_prefix_order
 from regnas.flips import Predictions, negative_flip_rate
@@ -14,6 +14,7 @@ from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
 from regnas.search.algorithms import SearchAlgorithm
+from regnas.search.feasibility import excess_over, shown_rate, standing
 from regnas.search.rewards import Measures, Reward
 from regnas.search.study import Study, Trial
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
@@ -21,7 +22,10 @@ from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
 @dataclass(frozen=True)
 class Tier:
-    """What is looked for: where, how large, worth what, and beside which members of the family."""
+    """What is looked for: where, how large, worth what, beside which members of the family, with how many flips.
+
+    ``smaller`` holds everything that a candidate must not regress from: smaller members, and models from before.
+    """
 
     name: str
     space: SearchSpace
@@ -29,6 +33,7 @@ class Tier:
     reward: Reward
     smaller: Mapping[str, Predictions] = field(default_factory=dict)
     larger: Mapping[str, Predictions] = field(default_factory=dict)
+    max_nfr: float | None = None  # against each of them; None: no limit
 
     def measured(self, predictions: Predictions) -> Measures:
         """Flips from every smaller member to the candidate, and from the candidate to every larger one."""
@@ -38,7 +43,9 @@ class Tier:
 
     def trial(self, architecture: Architecture, predictions: Predictions) -> Trial:
         measures = self.measured(predictions)
-        return Trial(architecture, self.space.cost(architecture).macs, measures, self.reward(measures))
+        excess = excess_over(self.max_nfr, measures)
+        macs = self.space.cost(architecture).macs
+        return Trial(architecture, macs, measures, self.reward(measures), excess=excess)
 
 
 def search(
@@ -67,7 +74,23 @@ def search(
 
 
 def best(trials: Sequence[Trial]) -> Trial:
-    """The highest reward; among equals the cheaper network, then the smaller id, so that the choice is unique."""
+    """The first by constraint domination; of equals the cheaper network, then the smaller id: the choice is unique."""
     if not trials:
         raise BudgetInfeasible("no candidate was evaluated")
-    return min(trials, key=lambda trial: (-trial.reward, trial.macs, trial.architecture.id))
+    return min(trials, key=lambda trial: (*standing(trial), trial.macs, trial.architecture.id))
+
+
+def best_feasible(name: str, trials: Sequence[Trial], max_nfr: float | None) -> Trial:
+    """The best, which has to meet the limit on flips; ``name`` is what was searched for."""
+    chosen = best(trials)
+    if max_nfr is None or chosen.violation == 0:
+        return chosen
+    nfr = chosen.measures.nfr
+    worst = max(nfr, key=lambda reference: nfr[reference])
+    where = f"from {worst}" if chosen.chain else f"against {worst}"
+    raise FlipLimitInfeasible(
+        f"search for {name}: the NFR must be at most {shown_rate(max_nfr)} (search.max_nfr), got "
+        f"{shown_rate(nfr[worst])} {where} at best, with Top-1 {shown_rate(chosen.measures.top1)}, in {len(trials)} "
+        "candidates. Raise search.max_nfr or search.candidates, or train the members to agree with a lesson from the "
+        "teacher \"mean\" in [curriculum.lessons]"
+    )

@@ -16,6 +16,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
+from regnas.search.feasibility import violation_of
 from regnas.search.genes import distributions
 from regnas.search.recording import TrialWriter
 from regnas.search.rewards import Measures
@@ -29,13 +30,21 @@ STORAGE_ERRORS = (SQLAlchemyError, optuna.exceptions.StorageInternalError)
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluated candidate; of a joint search the largest member, and in ``chain`` all of them."""
+    """One evaluated candidate; of a joint search the largest member, and in ``chain`` all of them.
+
+    ``excess``: how far its highest NFR is above the limit, negative below it; None where flips are not limited.
+    """
 
     architecture: Architecture
     macs: int
     measures: Measures
     reward: float
     chain: tuple[Architecture, ...] = ()
+    excess: float | None = None
+
+    @property
+    def violation(self) -> float:
+        return violation_of(self.excess)
 
 
 class Study:
@@ -77,6 +86,7 @@ class Study:
                 "top1": trial.measures.top1,
                 "nfr": dict(trial.measures.nfr),
                 **({"chain": [member.to_json() for member in trial.chain]} if trial.chain else {}),
+                **({} if trial.excess is None else {"excess_nfr": trial.excess, "feasible": trial.violation == 0}),
             },
         )
 
@@ -132,7 +142,8 @@ def _trial(frozen: optuna.trial.FrozenTrial) -> Trial:
         measures = Measures(float(attributes["top1"]), dict(attributes["nfr"]))  # type: ignore[arg-type,call-overload]
         architecture = Architecture.from_json(attributes["architecture"])
         chain = tuple(Architecture.from_json(member) for member in attributes.get("chain", ()))  # type: ignore[attr-defined]
-        return Trial(architecture, int(attributes["macs"]), measures, float(frozen.value), chain)  # type: ignore[call-overload,arg-type]
+        excess = None if attributes.get("excess_nfr") is None else float(attributes["excess_nfr"])  # type: ignore[arg-type]
+        return Trial(architecture, int(attributes["macs"]), measures, float(frozen.value), chain, excess)  # type: ignore[call-overload,arg-type]
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"trial {frozen.number} of the study was not written by regnas ({error!r})") from None
 

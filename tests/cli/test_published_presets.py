@@ -11,6 +11,8 @@ from itertools import pairwise
 import pytest
 import torch
 
+from regnas.config import load_config
+from regnas.job import check_budgets
 from regnas.space import Architecture, contains
 from tests.data.photographs import make_photographs
 
@@ -37,6 +39,17 @@ PRESETS = {
 }
 
 
+# Small images have small resolutions, and the predictor's effort is for the real space.
+SMALLER = {
+    "ofa_mobilenet_v3": {
+        "supernet.resolutions": "[24, 28, 32]",
+        "search.algorithm.startup": 2,
+        "search.algorithm.pool": 20,
+        "search.algorithm.generations": 3,
+    }
+}
+
+
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_a_published_supernet_is_imported_searched_and_exported(preset, command, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -54,6 +67,7 @@ def test_a_published_supernet_is_imported_searched_and_exported(preset, command,
         "search.calibration_images": 16,
         "search.algorithm.population": 2,
         **{f"budgets.{name}": f'"{budget} +- 4 %"' for name, budget in budgets.items()},
+        **SMALLER.get(preset, {}),
     }
     sets = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
     outcome = command("run", preset, "--out", tmp_path / "run", *sets)
@@ -63,3 +77,30 @@ def test_a_published_supernet_is_imported_searched_and_exported(preset, command,
     assert [member["name"] for member in manifest["members"]] == list(budgets)
     assert all(contains(large, small) for small, large in pairwise(members))
     assert (tmp_path / "run" / "report" / "index.html").exists()
+    if preset in SMALLER:
+        assert {member.resolution for member in members} <= {24, 28, 32}
+
+
+def test_the_published_space_and_effort_are_those_of_once_for_all():
+    config = load_config("ofa_mobilenet_v3").values
+    assert config.supernet.resolutions == tuple(range(128, 225, 4))  # 25 sizes
+    algorithm = config.search.algorithm
+    assert algorithm.pool * algorithm.generations == 50_000
+    assert (algorithm.mutation_probability, algorithm.resolution_probability) == (0.1, 0.5)
+    space = config.supernet.space((3, 224, 224), 1000)
+    # Of five stages with 2 to 4 blocks of 9 kinds each, at 25 resolutions: no network is above 600M.
+    whole = 25 * (9**2 + 9**3 + 9**4) ** 5
+    counts = check_budgets(config.budgets, space)
+    assert counts["large"] == pytest.approx(whole, rel=1e-3)
+    assert counts["small"] < counts["medium"] < counts["large"]
+
+
+def test_the_update_of_imagenet_follows_the_recipe_of_the_papers():
+    config = load_update_config("update_imagenet").values
+    recipe = config.training
+    rates = [recipe.learning_rate_at(epoch / recipe.epochs) for epoch in (0, 29, 30, 59, 60, 89)]
+    assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
+    assert (recipe.epochs, recipe.batch_size, recipe.momentum, recipe.weight_decay) == (90, 256, 0.9, 1e-4)
+    assert (recipe.augmentation.crop, recipe.augmentation.flip) == ("random_resized", True)
+    assert (config.data.transform, config.data.size) == ("imagenet", 224)
+    assert (config.methods["elodi"].members, config.methods["elodi"].top_k) == (8, 10)

@@ -103,3 +103,16 @@ def differences(one, other):
     """Blocks that differ, between architectures of the same depths."""
     assert one.depths == other.depths
     return sum(a != b for a, b in zip(one.blocks(), other.blocks(), strict=True))
+
+
+def test_the_resolution_mutates_as_often_as_it_is_told():
+    space = sized_space()
+    parent = next(network for network in enumerate_space(space) if network.resolution == 2)
+
+    def share(**settings):
+        random = Random(0)
+        return sum(Evolution(**settings).mutated_at(space, parent, random).resolution for _ in range(2000)) / 2000
+
+    assert share(mutation_probability=0.1) == pytest.approx(0.1, abs=0.03)
+    assert share(mutation_probability=0.1, resolution_probability=0.5) == pytest.approx(0.5, abs=0.04)
+    assert share(mutation_probability=0.1, resolution_probability=0.0) == 0

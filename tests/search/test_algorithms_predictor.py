@@ -79,3 +79,30 @@ def test_until_it_has_enough_candidates_it_draws_by_chance():
     assert ALGORITHMS["predictor_guided"](startup=6).ask(SPACE, BUDGET, told, Random(3)) == ALGORITHMS["random"]().ask(
         SPACE, BUDGET, told, Random(3)
     )
+
+
+def test_more_generations_on_the_predictor_find_what_it_ranks_higher():
+    """With as many networks ranked, generations that build on each other reach further than one."""
+    told = told_fives(60, 0)
+    surrogate = RewardSurrogate(SPACE, told)
+    at_once, evolved = (
+        ALGORITHMS["predictor_guided"](explore=0.0, pool=pool, generations=generations).ask(
+            SPACE, BUDGET, told, Random(1)
+        )
+        for pool, generations in ((400, 1), (40, 10))
+    )
+    assert len(set(evolved)) == 20
+    assert not set(evolved) & {trial.architecture for trial in told}
+    assert all(SPACE.cost(each) in BUDGET for each in evolved)
+    assert surrogate.predict(evolved).mean() > surrogate.predict(at_once).mean()
+
+
+def test_the_surrogate_ranks_by_the_predicted_violation_first():
+    """Fives are good, and half of them are too many: of the unseen, those that are feasible come first."""
+    drawn, new = draws(200, 0), draws(200, 1)
+    told = [Trial(each, 1, Measures(fives(each), {}), fives(each), excess=fives(each) - 0.3) for each in drawn]
+    standings = RewardSurrogate(SPACE, told).standings(new)
+    feasible = np.array([fives(each) <= 0.3 for each in new])
+    assert np.mean((np.array([violation for violation, _ in standings]) == 0) == feasible) > 0.85
+    unlimited = RewardSurrogate(SPACE, [Trial(each, 1, Measures(0, {}), fives(each)) for each in drawn])
+    assert all(violation == 0 for violation, _ in unlimited.standings(new))

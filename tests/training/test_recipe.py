@@ -26,6 +26,16 @@ def test_one_cycle_rises_for_three_tenths_and_falls_for_the_rest():
     assert recipe.learning_rate_at(1.0) == pytest.approx(0.0, abs=1e-12)
 
 
+def test_steps_fall_to_a_tenth_after_each_third():
+    """As 90 epochs at 0.1 that fall every 30 epochs, also exactly where an epoch begins."""
+    recipe = Recipe(learning_rate=0.1, schedule="step")
+    rates = [recipe.learning_rate_at(epoch / 90) for epoch in range(90)]
+    assert rates == pytest.approx([0.1] * 30 + [0.01] * 30 + [0.001] * 30)
+    steps = 90 * 1251
+    assert recipe.learning_rate_at((30 * 1251 - 1) / steps) == pytest.approx(0.1)
+    assert recipe.learning_rate_at(30 * 1251 / steps) == pytest.approx(0.01)
+
+
 @pytest.mark.parametrize(
     "settings",
     [

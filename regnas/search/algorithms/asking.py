@@ -28,6 +28,16 @@ class Scored(Protocol):
     @property
     def reward(self) -> float: ...
 
+    @property
+    def excess(self) -> float | None:
+        """How far the highest NFR is above the limit; None where flips are not limited."""
+        ...
+
+    @property
+    def violation(self) -> float:
+        """The excess, and 0 where the limit is met."""
+        ...
+
 
 class SearchAlgorithm(Protocol):
     """Says what to evaluate next, from nothing but what was evaluated: ask again and it says the same."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from regnas.search.algorithms.asking import MOST_KNOWN_IN_A_ROW, Scored, unknown
+from regnas.search.feasibility import standing
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
 
@@ -42,13 +43,15 @@ class Evolution:
     """The best part of all candidates so far are parents; children are mutated from one or mixed from two.
 
     A child is drawn from the architectures inside the budget that differ from its parent only where it mutates, or
-    that take every block from one of two parents, so that no child is ever rejected for its cost.
+    that take every block from one of two parents, so that no child is ever rejected for its cost. The resolution
+    mutates with ``resolution_probability`` (by default ``mutation_probability``). Once-for-all: 0.1 and 0.5.
     """
 
     population: int = 20
     parents: float = 0.25
     mutated: float = 0.5
     mutation_probability: float = 0.2
+    resolution_probability: float | None = None
 
     def __post_init__(self) -> None:
         if self.population < 1:
@@ -56,6 +59,8 @@ class Evolution:
         for name in ("parents", "mutated", "mutation_probability"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be above 0 and at most 1")
+        if self.resolution_probability is not None and not 0 <= self.resolution_probability <= 1:
+            raise ValueError("resolution_probability must be at least 0 and at most 1")
 
     @property
     def generation_size(self) -> int:
@@ -83,7 +88,7 @@ class Evolution:
 
     def best(self, told: Sequence[Scored]) -> list[Architecture]:
         """The parents."""
-        ranked = sorted(told, key=lambda trial: (-trial.reward, trial.architecture.id))
+        ranked = sorted(told, key=lambda trial: (*standing(trial), trial.architecture.id))
         return [trial.architecture for trial in ranked[: self.parent_count]]
 
     def offspring(
@@ -103,7 +108,8 @@ class Evolution:
         by_force = set(random.sample(blocks, min(more, len(blocks))))
         free_blocks = [place for place in blocks if random.random() < self.mutation_probability or place in by_force]
         free_depths = [stage for stage in range(len(space.stages)) if random.random() < self.mutation_probability]
-        free_resolution = len(space.resolutions) > 1 and random.random() < self.mutation_probability
+        resolution = self.mutation_probability if self.resolution_probability is None else self.resolution_probability
+        free_resolution = len(space.resolutions) > 1 and random.random() < resolution
         if not free_blocks and not free_depths:
             free_blocks = [random.choice(blocks)]
         return Mutated(parent, tuple(free_blocks), tuple(free_depths), free_resolution)

@@ -29,7 +29,8 @@ class NonDominatedSorting:
     The first generation is spread evenly over the window of MACs, however wide it is, and the third objective keeps
     the following ones spread, so that one run over a wide window gives the front of all sizes. It counts MACs in steps
     of a budget's window: below that a network is not preferred for being smaller, and a search inside one budget
-    weighs Top-1 against NFR alone. Each child is brought into the budget by as few changes as possible.
+    weighs Top-1 against NFR alone. Each child is brought into the budget by as few changes as possible. A candidate
+    that exceeds a limit on flips is dominated by all that meet it, and by those that exceed it less.
     """
 
     population: int = 20
@@ -54,12 +55,21 @@ class NonDominatedSorting:
         genes, choices = distributions(space), gene_choices(space)
         sampler = _ToldGenerations(self.population, generation, random.getrandbits(32))
         study = optuna.create_study(directions=OBJECTIVES, sampler=sampler)
-        for trial in told:
+        for trial, values in zip(told, _objectives(told, high), strict=True):
             params = _completed(trial.architecture, choices)
-            values = [trial.measures.top1, trial.measures.mean_nfr, -_steps(trial.macs, high)]
             study.add_trial(optuna.create_trial(params=params, distributions=genes, values=values))
         sampler.select_parents(study)
         return unknown_near(lambda: study.ask(genes).params, space, budget, known, self.population, random)
+
+
+def _objectives(told: Sequence[Scored], high: int) -> list[list[float]]:
+    """Of every candidate; infeasible ones are worse than all feasible ones in every objective, by their violation."""
+    values = [[trial.measures.top1, trial.measures.mean_nfr, float(-_steps(trial.macs, high))] for trial in told]
+    top1, nfr, size = (list(column) for column in zip(*values, strict=True))
+    return [
+        [min(top1) - own, max(nfr) + own, max(size) + own] if (own := trial.violation) > 0 else feasible
+        for trial, feasible in zip(told, values, strict=True)
+    ]
 
 
 def _steps(macs: int, high: int) -> int:

@@ -10,25 +10,37 @@ from regnas.search.algorithms.asking import Scored, unknown
 from regnas.search.algorithms.evolution import Evolution
 from regnas.search.algorithms.random_search import RandomSearch
 from regnas.search.algorithms.surrogate import RewardSurrogate
+from regnas.search.feasibility import Standing
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
 SIBLINGS = 10  # children drawn from the same offspring, whose counting costs more than a draw
-FROM_ANYWHERE = 0.1  # of the pool
+FROM_ANYWHERE = 0.1  # of the first pool
 
 
 @dataclass(frozen=True)
 class PredictorGuided:
-    """Evolution with a predictor: a surrogate of the reward ranks a large pool, and only the best are evaluated.
+    """Evolution with a predictor: a surrogate of the reward ranks many children, and only the best are evaluated.
 
-    The surrogate is fitted on all candidates so far. The pool holds children as evolution makes them, and some
-    networks from anywhere in the budget. ``explore`` of each generation are taken from it by chance, so that a
-    surrogate which is wrong costs little. The first ``startup`` candidates are drawn at random.
+    The surrogate is fitted on all candidates so far. The first pool holds children of the best of them, and some
+    networks from anywhere in the budget. Each further one of the ``generations`` holds ``pool`` children of those that
+    the surrogate ranks highest, so that generations * pool networks are ranked for each ``population`` that is
+    evaluated. ``explore`` of them are taken by chance, so that a surrogate which is wrong costs little. The first
+    ``startup`` candidates are drawn at random. ``parents``, ``mutated`` and the two probabilities are those of
+    evolution. If flips are limited, a second surrogate predicts by how much a network exceeds the limit.
+
+    Once-for-all ranks 500 generations of 100 with a quarter as parents, half of the children mutated, and the
+    probabilities 0.1 and, for the resolution, 0.5.
     """
 
     population: int = 20
     pool: int = 1000
     startup: int = 20
     explore: float = 0.2
+    generations: int = 1
+    parents: float = 0.25
+    mutated: float = 0.5
+    mutation_probability: float = 0.2
+    resolution_probability: float | None = None
 
     def __post_init__(self) -> None:
         if self.population < 1:
@@ -39,37 +51,65 @@ class PredictorGuided:
             raise ValueError("startup must be at least 2")
         if not 0 <= self.explore <= 1:
             raise ValueError("explore must be at least 0 and at most 1")
+        if self.generations < 1:
+            raise ValueError("generations must be at least 1")
+        _ = self._evolution  # refuses what is impossible there
 
     @property
     def generation_size(self) -> int:
         return self.population
+
+    @property
+    def _evolution(self) -> Evolution:
+        return Evolution(
+            self.population, self.parents, self.mutated, self.mutation_probability, self.resolution_probability
+        )
 
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
         if len(told) < self.startup:
             return RandomSearch(self.population).ask(space, budget, told, random)
         known = {trial.architecture for trial in told}
         anywhere = BudgetSampler(space, budget)
-        drawn = self._drawn(space, budget, told, anywhere, random)
-        pool = [architecture for architecture in dict.fromkeys(drawn) if architecture not in known]
-        chosen = self._chosen(pool, RewardSurrogate(space, told), random) if pool else []
+        ranked = self._ranked(space, anywhere, told, random)
+        promise = {architecture: own for architecture, own in ranked.items() if architecture not in known}
+        chosen = self._chosen(promise, random) if promise else []
         missing = self.population - len(chosen)
         return chosen + unknown(lambda misses: anywhere.sample(random), known.union(chosen), missing)
 
+    def _ranked(
+        self, space: SearchSpace, anywhere: BudgetSampler, told: Sequence[Scored], random: Random
+    ) -> dict[Architecture, Standing]:
+        """What the surrogate says of the best so far and of all children of all generations."""
+        surrogate = RewardSurrogate(space, told)
+        parents = self._evolution.best(told)
+        ranked = dict(zip(parents, surrogate.standings(parents), strict=True))
+        for generation in range(self.generations):
+            strangers = 0 if generation else round(FROM_ANYWHERE * self.pool)
+            drawn = self._drawn(space, anywhere, parents, strangers, random)
+            children = [child for child in dict.fromkeys(drawn) if child not in ranked]
+            if children:
+                ranked |= zip(children, surrogate.standings(children), strict=True)
+            together = sorted([*parents, *children], key=lambda architecture: (*ranked[architecture], architecture.id))
+            parents = together[: max(2, round(self.parents * self.pool))]
+        return ranked
+
     def _drawn(
-        self, space: SearchSpace, budget: Budget, told: Sequence[Scored], anywhere: BudgetSampler, random: Random
+        self,
+        space: SearchSpace,
+        anywhere: BudgetSampler,
+        parents: Sequence[Architecture],
+        strangers: int,
+        random: Random,
     ) -> Iterator[Architecture]:
-        evolution = Evolution(self.population)
-        best = evolution.best(told)
-        strangers = round(FROM_ANYWHERE * self.pool)
         for _ in range(strangers):
             yield anywhere.sample(random)
         for first in range(strangers, self.pool, SIBLINGS):
-            offspring = anywhere.within(evolution.offspring(space, best, random).space(space))
+            offspring = anywhere.within(self._evolution.offspring(space, parents, random).space(space))
             for _ in range(min(SIBLINGS, self.pool - first)):
                 yield offspring.sample(random)
 
-    def _chosen(self, pool: list[Architecture], surrogate: RewardSurrogate, random: Random) -> list[Architecture]:
+    def _chosen(self, promise: dict[Architecture, Standing], random: Random) -> list[Architecture]:
+        pool = list(promise)
         explored = random.sample(pool, min(round(self.explore * self.population), len(pool)))
-        promise = dict(zip(pool, surrogate.predict(pool), strict=True))
-        ranked = sorted(set(pool).difference(explored), key=lambda child: (-promise[child], child.id))
+        ranked = sorted(set(pool).difference(explored), key=lambda child: (*promise[child], child.id))
         return ranked[: self.population - len(explored)] + explored

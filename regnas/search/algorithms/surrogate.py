@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regnas.search.algorithms.asking import Scored
+from regnas.search.feasibility import Standing
 from regnas.space import Architecture, SearchSpace, gene_choices
 
 
@@ -17,23 +19,32 @@ class RewardSurrogate:
     Each value of a gene has a column of its own, so that effects need not grow along a gene; all columns of a block
     that is not active are 0. With tens to hundreds of candidates and about as many columns, such a sum of effects
     whose shrinkage is learnt ranks better than trees, and as well as a Gaussian process that takes ten times longer.
-    The reward itself is fitted and not its parts, so that no part has to be weighed again.
+    The reward itself is fitted and not its parts, so that no part has to be weighed again. If flips are limited, the
+    excess over the limit is fitted in the same way: unlike the violation, it also tells feasible candidates apart.
     """
 
     def __init__(self, space: SearchSpace, told: Sequence[Scored]) -> None:
-        from sklearn.linear_model import BayesianRidge  # here because it takes a second to import
-
         values = [(gene, value) for gene, values in gene_choices(space).items() for value in values]
         self._column = {pair: column for column, pair in enumerate(values)}
         self._space = space
         macs = np.array([trial.macs for trial in told], np.float64)
         self._centre, self._spread = float(macs.mean()), float(macs.std()) or 1.0
-        rewards = np.array([trial.reward for trial in told], np.float64)
-        self._model = BayesianRidge().fit(self._encoded([trial.architecture for trial in told]), rewards)
+        encoded = self._encoded([trial.architecture for trial in told])
+        excesses = [trial.excess for trial in told if trial.excess is not None]
+        self._reward = _fitted(encoded, [trial.reward for trial in told])
+        self._excess = _fitted(encoded, excesses) if len(excesses) == len(told) else None
 
     def predict(self, architectures: Sequence[Architecture]) -> NDArray[np.float64]:
-        predicted: NDArray[np.float64] = self._model.predict(self._encoded(architectures))
+        """Rewards, [N]."""
+        predicted: NDArray[np.float64] = self._reward.predict(self._encoded(architectures))
         return predicted
+
+    def standings(self, architectures: Sequence[Architecture]) -> list[Standing]:
+        """Violation and reward of each, to be sorted by constraint domination."""
+        encoded = self._encoded(architectures)
+        rewards = self._reward.predict(encoded)  # [N]
+        excesses = np.zeros(len(encoded)) if self._excess is None else self._excess.predict(encoded)  # [N]
+        return list(zip(np.maximum(excesses, 0).tolist(), (-rewards).tolist(), strict=True))
 
     def _encoded(self, architectures: Sequence[Architecture]) -> NDArray[np.float64]:
         encoded = np.zeros((len(architectures), len(self._column) + 1))
@@ -41,3 +52,9 @@ class RewardSurrogate:
             row[[self._column[pair] for pair in architecture.genes().items()]] = 1.0
             row[-1] = (self._space.cost(architecture).macs - self._centre) / self._spread
         return encoded
+
+
+def _fitted(encoded: NDArray[np.float64], values: Sequence[float]) -> Any:
+    from sklearn.linear_model import BayesianRidge  # here because it takes a second to import
+
+    return BayesianRidge().fit(encoded, np.array(values, np.float64))

@@ -10,6 +10,7 @@ import optuna
 
 from regnas.search.algorithms.asking import Scored, unknown_near
 from regnas.search.algorithms.random_search import RandomSearch
+from regnas.search.feasibility import comparable_rewards
 from regnas.search.genes import distributions
 from regnas.space import Architecture, Budget, SearchSpace
 
@@ -44,10 +45,10 @@ class TreeParzen:
         # inactive; what this generation was suggested already counts as bad, so that suggestions differ.
         sampler = optuna.samplers.TPESampler(n_startup_trials=1, seed=random.getrandbits(32))
         study = optuna.create_study(direction="maximize", sampler=sampler)
-        for trial in told:
+        for trial, value in zip(told, comparable_rewards(told), strict=True):  # TPE looks at their order alone
             params = trial.architecture.genes()
             own = {gene: genes[gene] for gene in params}
-            study.add_trial(optuna.create_trial(params=params, distributions=own, value=trial.reward))
+            study.add_trial(optuna.create_trial(params=params, distributions=own, value=value))
         known = {trial.architecture for trial in told} | set(drawn)
         count = self.generation - len(drawn)
         return drawn + unknown_near(lambda: study.ask(genes).params, space, budget, known, count, random)

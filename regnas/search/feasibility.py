@@ -1,0 +1,76 @@
+"""A limit on flips: which candidates meet it, and which of two is better (constraint domination).
+
+A candidate is feasible if its NFR against every reference is at most the limit. Feasible candidates come before
+infeasible ones; of two infeasible ones the smaller violation is better; of two feasible ones the higher reward (Deb et
+al., IEEE Transactions on Evolutionary Computation, 2002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Protocol
+
+from regnas.search.rewards import Measures
+
+Standing = tuple[float, float]  # violation, then -reward: the best sorts first
+
+
+class Judged(Protocol):
+    """What a candidate is worth."""
+
+    @property
+    def violation(self) -> float: ...
+
+    @property
+    def reward(self) -> float: ...
+
+
+def excess_over(max_nfr: float | None, measures: Measures) -> float | None:
+    """How far the highest NFR is above the limit, negative below it; None without a limit or without references."""
+    if max_nfr is None or not measures.nfr:
+        return None
+    return max(measures.nfr.values()) - max_nfr
+
+
+def violation_of(excess: float | None) -> float:
+    return 0.0 if excess is None else max(0.0, excess)
+
+
+def standing(candidate: Judged) -> Standing:
+    return candidate.violation, -candidate.reward
+
+
+def comparable_rewards(told: Sequence[Judged]) -> list[float]:
+    """One number for each candidate, in the order of constraint domination; the rewards themselves if all are feasible.
+
+    For algorithms that look at nothing but the order.
+    """
+    if all(candidate.violation == 0 for candidate in told):
+        return [candidate.reward for candidate in told]
+    places = {own: place for place, own in enumerate(sorted({standing(candidate) for candidate in told}))}
+    return [-float(places[standing(candidate)]) for candidate in told]
+
+
+def parse_rate(value: object) -> float:
+    """``"1 %"`` or the fraction 0.01; in decimals, so that "0.7 %" is the same number as 7 flips of 1000 samples."""
+    expected = 'a rate must be a text such as "1 %" or a fraction of at least 0 and below 1 such as 0.01'
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(expected)
+    text = str(value).strip()
+    try:
+        number = Decimal(text.removesuffix("%").strip())
+    except InvalidOperation:
+        raise ValueError(expected) from None
+    if not number.is_finite():
+        raise ValueError(expected)
+    rate = number / 100 if text.endswith("%") else number
+    if not 0 <= rate < 1:
+        hint = f'. For {number} percent write "{number} %"' if not text.endswith("%") and 1 <= number < 100 else ""
+        raise ValueError(expected + hint)
+    return float(rate)
+
+
+def shown_rate(rate: float) -> str:
+    """``0.01`` -> ``1 %``, with as many decimals as the rate has."""
+    return f"{100 * rate:.6g} %"
