@@ -1,5 +1,6 @@
 """Where a network comes from, as a value; the workshop makes it and keeps it by content."""
 
+from regnas.models.averaged import Averaged
 from regnas.models.combined import (
     BayesianUpdated,
     Centric,
@@ -9,23 +10,31 @@ from regnas.models.combined import (
     network_of,
     weights_in,
 )
+from regnas.models.constrained import Constrained
 from regnas.models.content import content_of
 from regnas.models.given import Checkpoint, Published
+from regnas.models.joint import JointTraining, MeanLogits, MemberOf, Twins, joint_members
 from regnas.models.model import Model, Training, all_parts, share_of
 from regnas.models.ties import Consolidated, DecayedToOld, MixedWithOld, Tie
-from regnas.models.trained import FeatureLesson, Lesson, Trained
+from regnas.models.trained import AddedClassMargin, FeatureLesson, Lesson, Trained
 from regnas.models.workshop import Workshop, make_all, training_macs
 
 __all__ = [
+    "AddedClassMargin",
+    "Averaged",
     "BayesianUpdated",
     "Centric",
     "Checkpoint",
     "Consolidated",
+    "Constrained",
     "DecayedToOld",
     "Ensemble",
     "FeatureLesson",
     "Interpolated",
+    "JointTraining",
     "Lesson",
+    "MeanLogits",
+    "MemberOf",
     "MixedWithOld",
     "Model",
     "Published",
@@ -33,9 +42,11 @@ __all__ = [
     "Tie",
     "Trained",
     "Training",
+    "Twins",
     "Workshop",
     "all_parts",
     "content_of",
+    "joint_members",
     "make_all",
     "network_of",
     "share_of",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -10,7 +10,7 @@ from torch import nn
 
 from regnas.data import WHOLE, Share
 from regnas.errors import ConfigurationError
-from regnas.losses import FeatureLoss, Loss
+from regnas.losses import CrossEntropy, FeatureLoss, Loss, MarginCrossEntropy
 from regnas.models.model import Model, share_of
 from regnas.models.ties import Tie
 from regnas.models.workshop import Workshop
@@ -38,6 +38,18 @@ class FeatureLesson:
 
 
 @dataclass(frozen=True)
+class AddedClassMargin:
+    """Cross-entropy with a bias on the logits of classes that are not in the ``known`` share (margin preserving)."""
+
+    bias: float
+    known: Share
+
+    def label_loss(self, classes: int) -> Loss:
+        """``classes`` is how many there are in all."""
+        return MarginCrossEntropy(self.bias, self.known.classes_of(classes))
+
+
+@dataclass(frozen=True)
 class Trained:
     """label_weight * cross-entropy and the lessons, on a share of the data; from chance or another model's weights.
 
@@ -53,6 +65,7 @@ class Trained:
     feature_lessons: tuple[FeatureLesson, ...] = ()
     tie: Tie | None = None
     dropout: float = 0.0
+    margin: AddedClassMargin | None = field(default=None, metadata={"content": "unless default"})
 
     def parts(self) -> tuple[Model, ...]:
         found = [teacher for lesson in self.lessons for teacher in lesson.teachers]
@@ -85,6 +98,7 @@ class Trained:
         tie = self.tie.prepare(shop, (shop.seed, "tie", shop.identity(self))) if self.tie else {}
         classes = self.share.classes_of(shop.classes)
         return SingleNetwork(
+            label_loss=self.margin.label_loss(shop.classes) if self.margin else CrossEntropy(),
             label_weight=self.label_weight,
             terms=[self._term(shop, lesson) for lesson in self.lessons],
             feature_terms=[
