@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from regnas.data import WHOLE, Share, Split, hold_out
-from regnas.losses import FlipHinge
+from regnas.losses import FlipHinge, Loss, on_known_classes
 from regnas.models.model import Model, share_of
 from regnas.models.trained import inherit
 from regnas.models.workshop import Workshop
@@ -34,6 +35,8 @@ log = logging.getLogger("regnas")
 class Constrained:
     """Cross-entropy subject to NFR(network; old) <= target for each of ``olds``, measured on held-out samples.
 
+    The ``surrogate`` stands for the NFR in the gradient; the multiplier follows the NFR itself.
+
     ``held_out`` is the share of the training samples, of the classes that all old models know, that no step trains on.
     If there are enough samples that no old model was trained on, all of the held-out ones are such samples. If not,
     the old models know the held-out samples better than new ones: the measured NFR is then too high, and the training
@@ -47,7 +50,7 @@ class Constrained:
     share: Share = WHOLE
     start: Model | None = None
     rate: float = 1.0
-    margin: float = 1.0
+    surrogate: Loss = field(default_factory=FlipHinge)
     held_out: float = 0.1
 
     def parts(self) -> tuple[Model, ...]:
@@ -82,7 +85,7 @@ class Constrained:
             rate=self.rate,
             steps_per_epoch=trainer.steps_per_epoch,
             name=self._name(shop),
-            hinge=FlipHinge(self.margin),
+            surrogate=self._on_all_classes(),
         )
         description = f"train {self.chance} {shop.identity(self)[:6]}" if shop.aloud else ""
         trainer.train(model, objective, key, folder, description)
@@ -116,6 +119,10 @@ class Constrained:
         _, chosen = hold_out(samples.targets.numpy()[candidates], fraction, 0, samples.groups[candidates])
         held = candidates[chosen]
         return np.setdiff1d(np.arange(len(samples)), held), held
+
+    def _on_all_classes(self) -> Loss:
+        """A flip to an added class is a flip, so the hinge gets all logits; a distance is one on classes in common."""
+        return self.surrogate if isinstance(self.surrogate, FlipHinge) else partial(on_known_classes, self.surrogate)
 
     def _name(self, shop: Workshop) -> str:
         return f"train {self.chance} {shop.identity(self)[:6]} to NFR <= {self.target:.2%}"

@@ -83,11 +83,11 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class ConstrainedObjective:
-    """(cross-entropy + sum_r lambda_r * hinge_r) / (1 + sum_r lambda_r), with lambda_r >= 0 from held-out batches.
+    """(cross-entropy + sum_r lambda_r * h_r) / (1 + sum_r lambda_r), with lambda_r >= 0 from held-out batches.
 
-    The Lagrangian of: minimize cross-entropy subject to NFR(network; old model r) <= target for each r; ``FlipHinge``
-    stands for the NFR, which has no gradient. Dividing by 1 + sum_r lambda_r keeps the size of the steps and moves no
-    minimum. Before each step, dual ascent:
+    The Lagrangian of: minimize cross-entropy subject to NFR(network; old model r) <= target for each r; the
+    ``surrogate`` h stands for the NFR, which has no gradient. Dividing by 1 + sum_r lambda_r keeps the size of the
+    steps and moves no minimum. Before each step, dual ascent:
 
     lambda_r <- max(0, lambda_r + rate / steps_per_epoch * clamp(NFR_r / target - 1, -1, 1)),
 
@@ -101,7 +101,7 @@ class ConstrainedObjective:
     rate: float
     steps_per_epoch: int
     name: str  # in the log
-    hinge: Loss = field(default_factory=FlipHinge)
+    surrogate: Loss = field(default_factory=FlipHinge)
     label_loss: Loss = field(default_factory=CrossEntropy)
 
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
@@ -111,10 +111,10 @@ class ConstrainedObjective:
         with torch.no_grad():
             references = [old(step.images).float() for old in self.olds]
         logits = model(step.images).float()  # [N, C]
-        hinges = torch.stack([self.hinge(logits, step.targets, known).mean() for known in references])  # [R]
+        values = torch.stack([self.surrogate(logits, step.targets, known).mean() for known in references])  # [R]
         labels = self.label_loss(logits, step.targets, logits).mean()
         multiplier = model.multiplier.clone()  # the backward pass needs the values of this step
-        return (labels + (multiplier * hinges).sum()) / (1 + multiplier.sum())
+        return (labels + (multiplier * values).sum()) / (1 + multiplier.sum())
 
     def _ascend(self, model: WithMultipliers, step: Step) -> None:
         flip_rates = self.held_out.flip_rates(model.network, step.index, step.images.device)

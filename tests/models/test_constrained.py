@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from regnas.data import Share
 from regnas.errors import Interrupted
+from regnas.losses import FlipHinge, FocalDistillationKL
 from regnas.models import Constrained, Trained, network_of, share_of
 from regnas.models.workshop import NETWORK
 from regnas.networks import macs_of
@@ -104,6 +105,21 @@ def test_a_training_that_was_broken_off_ends_with_the_same_network_and_multiplie
         assert torch.equal(one[name], other[name])
 
 
+@pytest.mark.parametrize("surrogate", [FlipHinge(), FocalDistillationKL(0.0, 1.0)], ids=["hinge", "divergence"])
+def test_the_hinge_sees_added_classes_and_a_distance_those_in_common(shop, surrogate):
+    model = replace(MODEL, olds=(OF_TWO,), surrogate=surrogate)
+    logits = torch.tensor([[2.0, 1.0, 9.0, 0.0], [1.0, 2.0, 0.0, 5.0]], requires_grad=True)
+    reference, targets = torch.tensor([[3.0, 0.0], [0.0, 2.0]]), torch.tensor([0, 3])  # the second is an added class
+    values = model._on_all_classes()(logits, targets, reference)
+    (gradient,) = torch.autograd.grad(values.sum(), logits)
+    assert values[1].item() == 0.0
+    assert gradient[1].abs().sum() == 0
+    if isinstance(surrogate, FlipHinge):
+        assert gradient[0].tolist() == [-1.0, 0.0, 1.0, 0.0]
+    else:
+        assert gradient[0, :2].abs().min() > 0
+
+
 def test_the_log_has_every_epoch_whether_it_was_trained_here_or_before(tmp_path, caplog):
     settings = {"training": replace(RECIPE, epochs=2)}
     lines = []
@@ -147,7 +163,8 @@ def test_every_part_of_it_is_part_of_its_identity(shop):
         replace(MODEL, olds=(HALF,)),
         replace(MODEL, olds=(OLD, HALF)),
         replace(MODEL, rate=2.0),
-        replace(MODEL, margin=2.0),
+        replace(MODEL, surrogate=FlipHinge(2.0)),
+        replace(MODEL, surrogate=FocalDistillationKL(0.0, 1.0)),
         replace(MODEL, held_out=0.2),
         replace(MODEL, chance="other"),
         replace(MODEL, share=Share(0.5)),
