@@ -56,7 +56,8 @@ def test_no_update_preset_is_left_out_above():
 def test_the_digits_update_compares_every_method():
     from regnas.methods import METHODS
 
-    assert set(load_update("update_digits").values.methods) == set(METHODS)
+    # Co-training needs releases with the same data; here the new one has more.
+    assert set(load_update("update_digits").values.methods) == set(METHODS) - {"co_training"}
 
 
 def test_the_python_lines_of_the_readme_run(finished_run, tmp_path, monkeypatch, capsys):

@@ -15,13 +15,16 @@ from regnas.losses.centered_logit_distance import CenteredLogitDistance
 from regnas.losses.cross_entropy import CrossEntropy
 from regnas.losses.dynamic_focal_distillation import DynamicFocalDistillation
 from regnas.losses.features import Embedding, FeatureLoss, matched
+from regnas.losses.flip_hinge import FlipHinge
 from regnas.losses.focal_distillation import FocalDistillationKL, FocalDistillationLM
 from regnas.losses.gated_distillation import GatedDistillation
 from regnas.losses.knowledge_distillation import KnowledgeDistillation
 from regnas.losses.known_classes import on_known_classes
 from regnas.losses.logit_difference_inhibition import LogitDifferenceInhibition
+from regnas.losses.margin_cross_entropy import MarginCrossEntropy
 from regnas.losses.naive import Naive
 from regnas.losses.regression_alleviating import RegressionAlleviating
+from regnas.losses.symmetric_divergence import SymmetricDivergence
 from regnas.registry import Registry
 
 
@@ -47,6 +50,9 @@ LOSSES: Registry[Loss] = Registry(
         "logit_difference_inhibition": LogitDifferenceInhibition,
         "bayesian_update": BayesianUpdate,
         "centered_logit_distance": CenteredLogitDistance,
+        "margin_cross_entropy": MarginCrossEntropy,
+        "flip_hinge": FlipHinge,
+        "symmetric_divergence": SymmetricDivergence,
     },
 )
 
@@ -68,14 +74,17 @@ __all__ = [
     "DynamicFocalDistillation",
     "Embedding",
     "FeatureLoss",
+    "FlipHinge",
     "FocalDistillationKL",
     "FocalDistillationLM",
     "GatedDistillation",
     "KnowledgeDistillation",
     "LogitDifferenceInhibition",
     "Loss",
+    "MarginCrossEntropy",
     "Naive",
     "RegressionAlleviating",
+    "SymmetricDivergence",
     "cost_ratio_decision",
     "matched",
     "on_known_classes",

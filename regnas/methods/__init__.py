@@ -12,6 +12,10 @@ from regnas.methods.bcwi_fisher import FisherInterpolation
 from regnas.methods.bcwi_soup import SoupInterpolation
 from regnas.methods.centric import CentricMember
 from regnas.methods.chain import Chain, References, Release, Stage
+from regnas.methods.churn_distillation import ChurnDistillation
+from regnas.methods.co_training import CoTraining
+from regnas.methods.common_teacher import CommonTeacher
+from regnas.methods.constrained import ConstrainedTraining
 from regnas.methods.dropout import Dropout
 from regnas.methods.dynamic_focal_distillation import DynamicFocalDistillation
 from regnas.methods.elodi import Elodi
@@ -25,11 +29,14 @@ from regnas.methods.focal_distillation_lm import FocalDistillationLM
 from regnas.methods.gated_distillation import GatedDistillation
 from regnas.methods.heterogeneous_ensemble import HeterogeneousEnsemble
 from regnas.methods.knowledge_distillation import KnowledgeDistillation
+from regnas.methods.mean_logits import MeanOfLogits
 from regnas.methods.mixout import Mixout
+from regnas.methods.mpt import MarginPreservingTraining
 from regnas.methods.naive import Naive
 from regnas.methods.none import NoTreatment
 from regnas.methods.prior_weight_decay import PriorWeightDecay
 from regnas.methods.regression_alleviating import RegressionAlleviating
+from regnas.methods.twin_bootstrap import TwinBootstrap
 from regnas.models import Model
 from regnas.registry import Registry
 
@@ -83,6 +90,13 @@ METHODS: Registry[Method] = Registry(
         "ewc": ElasticConsolidation,
         "prior_weight_decay": PriorWeightDecay,
         "mixout": Mixout,
+        "common_teacher": CommonTeacher,
+        "co_training": CoTraining,
+        "mean_logits": MeanOfLogits,
+        "mpt": MarginPreservingTraining,
+        "constrained": ConstrainedTraining,
+        "churn_distillation": ChurnDistillation,
+        "twin_bootstrap": TwinBootstrap,
     },
 )
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regnas.losses import cost_ratio_decision
+from regnas.models.averaged import Averaged
 from regnas.models.mixed_weights import FisherInterpolated, FisherMerged, Interpolated, Soup
 from regnas.models.model import Model, share_of
 from regnas.models.workshop import Workshop
@@ -121,4 +122,4 @@ def network_of(model: Model | None) -> Network | None:
 
 def weights_in(model: Model) -> Model:
     """The model whose weights go on where this one is trained further."""
-    return weights_in(model.new) if isinstance(model, BayesianUpdated) else model
+    return weights_in(model.new) if isinstance(model, BayesianUpdated | Averaged) else model

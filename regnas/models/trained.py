@@ -11,7 +11,7 @@ from torch import nn
 
 from regnas.data import WHOLE, Share
 from regnas.errors import ConfigurationError
-from regnas.losses import FeatureLoss, Loss
+from regnas.losses import CrossEntropy, FeatureLoss, Loss, MarginCrossEntropy
 from regnas.models.fisher import fisher_macs
 from regnas.models.model import Model, share_of
 from regnas.models.ties import Tie
@@ -48,6 +48,18 @@ class FeatureLesson:
 
 
 @dataclass(frozen=True)
+class AddedClassMargin:
+    """Cross-entropy with a bias on the logits of classes that are not in the ``known`` share (margin preserving)."""
+
+    bias: float
+    known: Share
+
+    def label_loss(self, classes: int) -> Loss:
+        """``classes`` is how many there are in all."""
+        return MarginCrossEntropy(self.bias, self.known.classes_of(classes))
+
+
+@dataclass(frozen=True)
 class Trained:
     """label_weight * cross-entropy and the lessons, on a share of the data; from chance or another model's weights.
 
@@ -63,6 +75,7 @@ class Trained:
     feature_lessons: tuple[FeatureLesson, ...] = ()
     tie: Tie | None = None
     dropout: float = 0.0
+    margin: AddedClassMargin | None = field(default=None, metadata={"content": "unless default"})
 
     def parts(self) -> tuple[Model, ...]:
         found = [teacher for lesson in self.lessons for teacher in lesson.teachers]
@@ -95,6 +108,7 @@ class Trained:
         tie = self.tie.prepare(shop, (shop.seed, "tie", shop.identity(self))) if self.tie else {}
         classes = self.share.classes_of(shop.classes)
         return SingleNetwork(
+            label_loss=self.margin.label_loss(shop.classes) if self.margin else CrossEntropy(),
             label_weight=self.label_weight,
             terms=[self._term(shop, lesson) for lesson in self.lessons],
             feature_terms=[

@@ -1,6 +1,7 @@
 """Training of supernets and of single networks."""
 
 from regnas.training.calibration import batches_of, calibrate, group_batch_size, settle
+from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMultipliers
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
@@ -18,6 +19,7 @@ from regnas.training.prediction import (
 from regnas.training.recipe import Augmentation, Recipe
 from regnas.training.schedules import SCHEDULES, Schedule
 from regnas.training.shrinking import SHRINKINGS, Shrinking
+from regnas.training.side_by_side import PulledToMean, SideBySide, TwinBootstraps
 from regnas.training.single_network import FeatureTerm, LogitTerm, SingleNetwork
 from regnas.training.sub_networks import SUB_NETWORKS, Given, SubNetworks
 from regnas.training.teachers import TEACHERS, Teacher, mean_logits
@@ -31,20 +33,24 @@ __all__ = [
     "SUB_NETWORKS",
     "TEACHERS",
     "Augmentation",
+    "ConstrainedObjective",
     "Curriculum",
     "DecayToward",
     "Ends",
     "FeatureTerm",
     "ForkedTraining",
     "Given",
+    "HeldOut",
     "LogitTerm",
     "Mixing",
     "Objective",
     "Prepared",
+    "PulledToMean",
     "QuadraticPenalty",
     "Recipe",
     "Schedule",
     "Shrinking",
+    "SideBySide",
     "SingleNetwork",
     "Step",
     "SubNetworks",
@@ -52,6 +58,8 @@ __all__ = [
     "Teacher",
     "TeachingTerm",
     "Trainer",
+    "TwinBootstraps",
+    "WithMultipliers",
     "batches_of",
     "calibrate",
     "first_images",

@@ -1,0 +1,32 @@
+"""Cross-entropy that asks for a margin between old and added classes (MPT: Ricci et al., AAAI 2026)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from regnas.losses.limits import require_not_negative
+
+
+@dataclass(frozen=True)
+class MarginCrossEntropy:
+    """Cross-entropy on logits that are raised by ``bias`` for added classes; looks at no reference.
+
+    -log softmax(z + b * a)_y, with z the network's logits, y the label, b the bias, and a_k = 0 for the first
+    ``known_classes`` and 1 for the classes after them. During training an old class has to beat the added classes by b
+    more than it needs to at inference, where b is absent. If all classes are known, or none, b changes nothing.
+    """
+
+    bias: float = 2.0
+    known_classes: int = 0
+
+    def __post_init__(self) -> None:
+        require_not_negative(bias=self.bias, known_classes=self.known_classes)
+
+    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+        added = torch.arange(logits.shape[1], device=logits.device) >= self.known_classes  # [C]
+        raised = logits + self.bias * added.to(logits.dtype)  # [N, C] + [C] -> [N, C]
+        return F.cross_entropy(raised, targets, reduction="none")  # [N, C] -> [N]

@@ -1,0 +1,128 @@
+"""A training to a target negative flip rate, as a value."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from regnas.data import WHOLE, Share, Split, hold_out
+from regnas.losses import FlipHinge, Loss, on_known_classes
+from regnas.models.model import Model, share_of
+from regnas.models.trained import inherit
+from regnas.models.workshop import Workshop
+from regnas.networks import Network
+from regnas.training import (
+    PASSES_OF_A_STEP,
+    ConstrainedObjective,
+    HeldOut,
+    Recipe,
+    Trainer,
+    WithMultipliers,
+    calibrate,
+)
+
+log = logging.getLogger("regnas")
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """Cross-entropy subject to NFR(network; old) <= target for each of ``olds``, measured on held-out samples.
+
+    The ``surrogate`` stands for the NFR in the gradient; the multiplier follows the NFR itself.
+
+    ``held_out`` is the share of the training samples, of the classes that all old models know, that no step trains on.
+    If there are enough samples that no old model was trained on, all of the held-out ones are such samples. If not,
+    the old models know the held-out samples better than new ones: the measured NFR is then too high, and the training
+    is stricter than its target.
+    """
+
+    network: Network
+    olds: tuple[Model, ...]
+    target: float
+    chance: str = ""
+    share: Share = WHOLE
+    start: Model | None = None
+    rate: float = 1.0
+    surrogate: Loss = field(default_factory=FlipHinge)
+    held_out: float = 0.1
+
+    def parts(self) -> tuple[Model, ...]:
+        return tuple(dict.fromkeys([*self.olds, *([self.start] if self.start else [])]))
+
+    def recipe(self, shop: Workshop) -> Recipe:
+        return shop.fine_tuning if self.start else shop.training
+
+    def build(self, shop: Workshop) -> nn.Module:
+        there = shop.is_kept(self)
+        network = shop.fresh(self.network, self.share.classes_of(shop.classes), shop.identity(self))
+        epochs = self.recipe(shop).epochs
+        whole = WithMultipliers(network, len(self.olds), epochs).to(shop.device)
+        kept = shop.kept(self, whole, lambda fresh, folder: self._train(shop, fresh, folder))
+        assert isinstance(kept, WithMultipliers)
+        if there:  # a training that runs in this process writes its lines itself
+            for epoch in range(epochs):
+                log.info("%s: %s", self._name(shop), kept.line(epoch))
+        return kept.network
+
+    def _train(self, shop: Workshop, model: nn.Module, folder: Path) -> nn.Module:
+        assert isinstance(model, WithMultipliers)
+        if self.start:
+            inherit(model.network, shop.module(self.start))
+        trainer, held = self._trainer(shop)
+        key = (shop.seed, "training", shop.identity(self))
+        correct = torch.stack([shop.logits(old, held).argmax(dim=1) == held.targets for old in self.olds])  # [R, N]
+        objective = ConstrainedObjective(
+            olds=[shop.module(old) for old in self.olds],
+            held_out=HeldOut(held, correct, shop.splits.preprocessing, trainer.recipe.batch_size, key),
+            target=self.target,
+            rate=self.rate,
+            steps_per_epoch=trainer.steps_per_epoch,
+            name=self._name(shop),
+            surrogate=self._on_all_classes(),
+        )
+        description = f"train {self.chance} {shop.identity(self)[:6]}" if shop.aloud else ""
+        trainer.train(model, objective, key, folder, description)
+        calibrate(model.network, shop.calibration(self.share))
+        return model
+
+    def training_macs(self, shop: Workshop) -> int:
+        """Three passes of the network per image, one of each old model, and one of the network per held-out image."""
+        trainer, held = self._trainer(shop)
+        images = trainer.total_steps * trainer.recipe.batch_size
+        measured = trainer.total_steps * min(trainer.recipe.batch_size, len(held))
+        of_olds = sum(shop.macs(old) for old in self.olds)
+        return (PASSES_OF_A_STEP * images + measured) * shop.macs(self) + (images + len(held)) * of_olds
+
+    def _trainer(self, shop: Workshop) -> tuple[Trainer, Split]:
+        """The trainer of what is left, and what is held out."""
+        samples = shop.samples(self.share)
+        kept, held = self._parted(shop, samples)
+        trainer = Trainer(self.recipe(shop), samples.part("train", kept), shop.splits.preprocessing, shop.device)
+        return trainer, samples.part("held out", held)
+
+    def _parted(self, shop: Workshop, samples: Split) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        shares = [share_of(old) for old in self.olds]
+        known_classes = min(share.classes_of(shop.classes) for share in shares)
+        known = samples.targets.numpy() < known_classes  # [N]
+        seen = np.isin(samples.groups, np.concatenate([shop.samples(share).groups for share in shares]))  # [N]
+        wanted = self.held_out * known.sum()
+        unseen = known & ~seen
+        candidates = np.flatnonzero(unseen if unseen.sum() > wanted else known)
+        fraction = wanted / len(candidates)
+        _, chosen = hold_out(samples.targets.numpy()[candidates], fraction, 0, samples.groups[candidates])
+        held = candidates[chosen]
+        return np.setdiff1d(np.arange(len(samples)), held), held
+
+    def _on_all_classes(self) -> Loss:
+        """A flip to an added class is a flip, so the hinge gets all logits; a distance is one on classes in common."""
+        return self.surrogate if isinstance(self.surrogate, FlipHinge) else partial(on_known_classes, self.surrogate)
+
+    def _name(self, shop: Workshop) -> str:
+        return f"train {self.chance} {shop.identity(self)[:6]} to NFR <= {self.target:.2%}"
