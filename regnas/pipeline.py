@@ -35,17 +35,17 @@ from regnas.family import Family, load_family
 from regnas.flips import Predictions
 from regnas.job import Job, PolishRequest, imported_weights, prepare
 from regnas.manifest import NOT_STATED
-from regnas.models import Model, Workshop, make_all, training_macs
+from regnas.models import ClippedTraining, Model, Workshop, clipped_steps, clipped_trainings, make_all, training_macs
 from regnas.polishing import Polished, Polisher
 from regnas.report import Method, ReportContents, SearchHistory, write_report
-from regnas.run_folder import RunFolder
+from regnas.run_folder import CLIPPING, RunFolder
 from regnas.runtime.files import digest_of
 from regnas.runtime.processes import ALONE, Processes
 from regnas.runtime.progress import track
 from regnas.search import FamilySearch
 from regnas.space import Architecture, format_macs
 from regnas.supernet_stage import supernet_training_macs, train_supernet
-from regnas.training import Trainer, logits_on, predictions_from
+from regnas.training import Clipping, Trainer, logits_on, predictions_from
 
 Stage = Literal["train", "search", "export", "baselines", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -146,6 +146,7 @@ def polish_family(job: Job, supernet: nn.Module, architectures: Mapping[str, Arc
     )
     with job.folder.timed("polish"):
         polished = polisher.polish(architectures, job.alpha)
+    job.folder.add(CLIPPING, {f"polish, {end}": counts.to_json() for end, counts in polished.ends.clipping.items()})
     log.info("polished: %s", polished.summary)
     return polished
 
@@ -282,6 +283,7 @@ def baseline_methods(job: Job, search: FamilySearch, architectures: Mapping[str,
         seed=values.seed,
     )
     make_all({values.seed: shop}, {values.seed: _models(plans.values())}, values.machine.workers)
+    _note_clipping(job, shop, plans)
     entries = [(name, member, source) for name, plan in plans.items() for member, source in plan.items()]
     predictions: dict[str, dict[str, Predictions]] = {name: {} for name in plans}
     for name, member, source in track(entries, "predict baselines", len(entries)):
@@ -329,6 +331,18 @@ def report(job: Job, methods: list[Method], polished: Polished | None) -> dict[s
     return write_report(contents, job.folder.report)
 
 
+def _note_clipping(job: Job, shop: Workshop, plans: Mapping[str, Mapping[str, Source]]) -> None:
+    trainings = clipped_trainings(shop, {name: _models([plan]) for name, plan in plans.items()})
+    known = {f"{each.method}, {each.training}": each.clipping for each in trainings}
+    job.folder.add(CLIPPING, {name: counts.to_json() for name, counts in known.items() if counts is not None})
+
+
+def _clipped_facts(job: Job) -> dict[str, str]:
+    noted = job.folder.facts.get(CLIPPING, {})
+    trainings = [ClippedTraining(name, Clipping.from_json(counts)) for name, counts in noted.items()]
+    return {"Clipped steps": clipped_steps(trainings)} if trainings else {}
+
+
 def _models(plans: Iterable[Mapping[str, Source]]) -> list[Model]:
     return [source for plan in plans for source in plan.values() if not isinstance(source, Inherited)]
 
@@ -342,6 +356,7 @@ def _facts(job: Job, polished: Polished | None) -> dict[str, str]:
         "Supernet": describe(job.config.table, "supernet"),
         "Space": " to ".join(format_macs(macs) for macs in job.space.macs_range) + " MACs",
         **_training_facts(job),
+        **_clipped_facts(job),
         "Search": f"{values.search.candidates} candidates a budget, {describe(job.config.table['search'], 'reward')}",
         **({} if polished is None else {"Polishing": polished.summary}),
         "Seed": str(values.seed),

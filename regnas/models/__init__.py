@@ -1,5 +1,6 @@
 """Where a network comes from, as a value; the workshop makes it and keeps it by content."""
 
+from regnas.models.clipped import ClippedTraining, clipped_steps, clipped_trainings
 from regnas.models.combined import (
     BayesianUpdated,
     Centric,
@@ -20,6 +21,7 @@ __all__ = [
     "BayesianUpdated",
     "Centric",
     "Checkpoint",
+    "ClippedTraining",
     "Consolidated",
     "DecayedToOld",
     "Ensemble",
@@ -35,6 +37,8 @@ __all__ = [
     "Training",
     "Workshop",
     "all_parts",
+    "clipped_steps",
+    "clipped_trainings",
     "content_of",
     "make_all",
     "network_of",

@@ -1,6 +1,7 @@
 """Training of supernets and of single networks."""
 
 from regnas.training.calibration import calibrate, calibrating, calibration_batch
+from regnas.training.clipping import WARM_UP, Clipping, log_clipping
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
@@ -21,7 +22,7 @@ from regnas.training.single_network import FeatureTerm, LogitTerm, SingleNetwork
 from regnas.training.sub_networks import SUB_NETWORKS, Given, SubNetworks
 from regnas.training.teachers import TEACHERS, Teacher, mean_logits
 from regnas.training.ties import Mixing, QuadraticPenalty
-from regnas.training.trainer import Trainer
+from regnas.training.trainer import AfterEpoch, Trainer
 
 __all__ = [
     "PASSES_OF_A_STEP",
@@ -29,7 +30,10 @@ __all__ = [
     "SHRINKINGS",
     "SUB_NETWORKS",
     "TEACHERS",
+    "WARM_UP",
+    "AfterEpoch",
     "Augmentation",
+    "Clipping",
     "Curriculum",
     "Ends",
     "FeatureTerm",
@@ -54,6 +58,7 @@ __all__ = [
     "calibration_batch",
     "first_images",
     "gathered",
+    "log_clipping",
     "logits_of",
     "logits_on",
     "mean_logits",

@@ -5,7 +5,7 @@ Every trained network is kept by its content, so that resuming is running again:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,17 @@ from regnas.config import LoadedConfig, describe
 from regnas.errors import ConfigurationError
 from regnas.methods import METHODS, Chain, Method
 from regnas.methods.none import NoTreatment
-from regnas.models import Model, Training, all_parts, make_all, network_of, training_macs, weights_in
+from regnas.models import (
+    Model,
+    Training,
+    all_parts,
+    clipped_steps,
+    clipped_trainings,
+    make_all,
+    network_of,
+    training_macs,
+    weights_in,
+)
 from regnas.networks import parameters_of
 from regnas.report import write_update_report
 from regnas.run_folder import RunFolder
@@ -65,6 +75,7 @@ def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Se
             sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
             facts=_facts(job),
         )
+        _note_clipping(job, results, {"no treatment": plain, **{each.label: each.plan for each in variants}})
     with folder.timed("report"):
         export_networks(job, variants)
         write_update_report(results, folder.report)
@@ -163,6 +174,13 @@ def describe_scenario(chain: Chain) -> str:
     if len(releases) > 2:
         changes.append(f"a chain of {len(releases)}")
     return ", ".join(changes)
+
+
+def _note_clipping(job: UpdateJob, results: dict[str, Any], plans: Mapping[str, Sequence[Model]]) -> None:
+    """Under the first method that needs a training, so that what all share is told of no treatment."""
+    trainings = [each for seed in job.seeds for each in clipped_trainings(job.shops[seed], plans)]
+    results["clipping"] = [each.to_json() for each in trainings]
+    results["facts"]["Clipped steps"] = clipped_steps(trainings)
 
 
 def _first_line(method: Method) -> str:
