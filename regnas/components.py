@@ -51,13 +51,11 @@ class Builder:
         known = {entry.name: entry for entry in fields(kind) if entry.init}
         for key in table:
             if key not in known:
-                self._problem(f'{_join(where, key)} is not a known key{nearest(key, list(known))}')
+                self._problem(f"{_join(where, key)} is not a known key{nearest(key, list(known))}")
         for name, entry in known.items():
             if name not in table and entry.default is MISSING and entry.default_factory is MISSING:
                 self._problem(f"{_join(where, name)} is missing")
-        values = {
-            name: self._value(hints[name], table[name], _join(where, name)) for name in known if name in table
-        }
+        values = {name: self._value(hints[name], table[name], _join(where, name)) for name in known if name in table}
         if len(self.problems) > before:
             return None
         try:

@@ -165,9 +165,7 @@ def _evaluator_here(job: Job, supernet: nn.Module) -> Evaluator:
 
 
 @contextmanager
-def _members_of(
-    job: Job, supernet: nn.Module, evaluator: Evaluator, polished: Polished | None
-) -> Iterator[Evaluator]:
+def _members_of(job: Job, supernet: nn.Module, evaluator: Evaluator, polished: Polished | None) -> Iterator[Evaluator]:
     """What runs the members as they are exported: the search's evaluator, unless they were polished."""
     if polished is None or polished.weights is None:
         yield evaluator

@@ -42,9 +42,7 @@ class Evaluator:
         self._known: dict[Architecture, Predictions] = {}
 
     @classmethod
-    def in_process(
-        cls, supernet: Supernet, splits: Splits, calibration_images: int, device: torch.device
-    ) -> Evaluator:
+    def in_process(cls, supernet: Supernet, splits: Splits, calibration_images: int, device: torch.device) -> Evaluator:
         """Without workers, for one supernet that is at hand."""
         calibration = spread_images(splits.train, calibration_images)
         runner = CandidateRunner(supernet, calibration, splits.search.images[:], splits.preprocessing, device)

@@ -5,6 +5,7 @@ fraction between 0 and 1.
 """
 
 from regnas.flips.alignment import align
+from regnas.flips.diagnostics import Diagnostics, diagnose
 from regnas.flips.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
@@ -32,6 +33,7 @@ from regnas.flips.table import FlipPair, FlipTable, flip_table, flip_table_from_
 
 __all__ = [
     "ClassFlips",
+    "Diagnostics",
     "FlipPair",
     "FlipTable",
     "Predictions",
@@ -41,6 +43,7 @@ __all__ = [
     "backward_error_compatibility",
     "backward_trust_compatibility",
     "bootstrap_means",
+    "diagnose",
     "flip_table",
     "flip_table_from_correctness",
     "interval",

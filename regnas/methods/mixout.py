@@ -26,7 +26,5 @@ class Mixout:
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(
-            lambda stage, previous: fine_tuned(
-                stage, previous, "mixout", tie=MixedWithOld(previous, self.probability)
-            )
+            lambda stage, previous: fine_tuned(stage, previous, "mixout", tie=MixedWithOld(previous, self.probability))
         )

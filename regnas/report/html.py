@@ -8,6 +8,7 @@ from typing import Any
 from regnas.rendering.formatting import p_value, percent, percent_interval, training_cost
 from regnas.rendering.pages import inline, page
 from regnas.report.contents import ReportContents
+from regnas.report.diagnostics import for_page
 from regnas.report.gallery import Flip
 from regnas.report.tables import coverage, nfr_difference, top1_difference
 from regnas.space import format_macs
@@ -35,4 +36,5 @@ def render(
         facts=contents.facts,
         figures={name: inline(document, name) for name, document in figures.items()},
         flips=flips,
+        diagnostics=for_page(comparison.get("diagnostics")),
     )

@@ -58,9 +58,7 @@ class Clipping:
         return Clipping(self.clip_norm, steps, clipped)
 
     def __str__(self) -> str:
-        return (
-            f"clipped {100 * self.share:.1f} % of {self.steps:,} steps after warm-up (clip_norm {self.clip_norm:g})"
-        )
+        return f"clipped {100 * self.share:.1f} % of {self.steps:,} steps after warm-up (clip_norm {self.clip_norm:g})"
 
 
 def log_clipping(training: str, clipping: Clipping) -> None:

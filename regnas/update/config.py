@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,8 @@ from regnas.methods import METHODS, Chain, Method, References, Release, Stage
 from regnas.networks import NETWORKS, Network
 from regnas.training import Recipe
 
+EVERY_METHOD = "all"  # in by_epoch: every method whose new model is a single training
+
 
 @dataclass(frozen=True)
 class UpdateConfig:
@@ -24,6 +26,7 @@ class UpdateConfig:
     every training that starts from another model's weights. ``cache`` keeps trained networks for further runs.
     Batch norm is calibrated on many images: with 512, which ones they are alone flips two answers in a hundred (small
     ResNet, CIFAR-10), with 8192 four in a thousand.
+    ``by_epoch`` names methods (or "all") whose flips are drawn against the epochs of the new model's training.
     """
 
     data: DataSet
@@ -34,6 +37,7 @@ class UpdateConfig:
     references: tuple[References, ...] = ("chain",)
     seeds: tuple[int, ...] = (0,)
     calibration_images: int = 8192
+    by_epoch: tuple[str, ...] = ()
     cache: str = "~/.cache/regnas/models"
     machine: Machine = field(default_factory=Machine)
 
@@ -55,6 +59,7 @@ class UpdateConfig:
         for label in [*self.models, *self.methods]:
             if not label.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f'"{label}" becomes a file name: use letters, digits, - and _')
+        check_by_epoch(self.by_epoch, self.methods)
         (first, oldest), *_, (last, newest) = self.models.items()
         if newest.checkpoint or not newest.trained:
             raise ValueError(f"models.{last} is there already: the newest model is the one that is trained")
@@ -70,6 +75,13 @@ class UpdateConfig:
     @property
     def chain(self) -> Chain:
         return Chain(tuple(Stage(name, release) for name, release in self.models.items()))
+
+
+def check_by_epoch(labels: Sequence[str], methods: Mapping[str, Method]) -> None:
+    unknown = [label for label in labels if label not in methods and label != EVERY_METHOD]
+    if unknown:
+        known = ", ".join([*methods, EVERY_METHOD])
+        raise ValueError(f'by_epoch must name methods, got "{unknown[0]}". Choose from {known}.')
 
 
 def load_update(source: str, assignments: Sequence[str] = ()) -> LoadedConfig[UpdateConfig]:

@@ -25,11 +25,12 @@ from regnas.models import (
     weights_in,
 )
 from regnas.networks import parameters_of
-from regnas.report import write_update_report
+from regnas.report import diagnostics_of, write_update_report
 from regnas.run_folder import RunFolder
 from regnas.runtime.files import write_json
 from regnas.runtime.progress import track
 from regnas.update.config import UpdateConfig
+from regnas.update.epochs import BY_EPOCH, evaluate_by_epoch, remembered_by_epoch, watched_variants, watching
 from regnas.update.exported import write_updated
 from regnas.update.job import UpdateJob, check_stages, load_splits, open_shops, prepare
 from regnas.update.results import Outcome, summarise
@@ -47,13 +48,20 @@ class Variant:
     plan: tuple[Model, ...]  # one model for every release
 
 
-def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Sequence[str] = ()) -> dict[str, Any]:
+def run_update(
+    config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Sequence[str] = (), by_epoch: Sequence[str] = ()
+) -> dict[str, Any]:
     """Train, predict, compare; the results, which are also in the report."""
     swept = remembered_sweeps(folder, sweeps)
     job = prepare(config, folder)
     variants = plan_all(config, job.chain)
     plain = NoTreatment().plan(job.chain)
     floor = noise_floor_models(job.chain, plain)
+    followed = remembered_by_epoch(folder, config.values, by_epoch)
+    watched = watched_variants(config.values, variants, followed)
+    if followed:
+        write_json(folder.path / BY_EPOCH, followed)
+    job = watching(job, watched)
     curves = {sweep: plan_sweep(job, sweep) for sweep in swept.values()}
     if swept:  # and all can be planned: a bad one would be in the way for good
         write_json(folder.path / SWEEPS, list(swept))
@@ -75,6 +83,8 @@ def run_update(config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Se
             sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
             facts=_facts(job),
         )
+        results["diagnostics"] = _diagnostics(job, outcomes)
+        results["by_epoch"] = evaluate_by_epoch(job, watched)
         _note_clipping(job, results, {"no treatment": plain, **{each.label: each.plan for each in variants}})
     with folder.timed("report"):
         export_networks(job, variants)
@@ -174,6 +184,13 @@ def describe_scenario(chain: Chain) -> str:
     if len(releases) > 2:
         changes.append(f"a chain of {len(releases)}")
     return ", ".join(changes)
+
+
+def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
+    """From the oldest to the newest model, all seeds together; what is not treated comes first."""
+    ordered = sorted(outcomes, key=lambda outcome: outcome.name != "none")
+    methods = [(each.label, each.title, [(seed[0], seed[-1]) for seed in each.predictions]) for each in ordered]
+    return diagnostics_of(job.chain.stages[0].name, job.chain.stages[-1].name, methods)
 
 
 def _note_clipping(job: UpdateJob, results: dict[str, Any], plans: Mapping[str, Sequence[Model]]) -> None:

@@ -46,9 +46,7 @@ def test_a_method_has_words_for_the_table_and_a_line_for_the_list(name):
 
 @pytest.mark.parametrize("references", REFERENCES)
 @pytest.mark.parametrize("name", EVERY)
-def test_a_targeted_method_leaves_the_first_release_untreated_and_another_does_not_look_at_references(
-    name, references
-):
+def test_a_targeted_method_leaves_the_first_release_untreated_and_another_does_not_look_at_references(name, references):
     found, untreated = method(name), NoTreatment().plan(THREE)
     plan = found.plan(replace(THREE, references=references))
     if found.targeted:
