@@ -18,9 +18,11 @@ from regnas.report.plots import flip_heat_maps, pairs_error_against_flips, searc
 from regnas.report.tables import markdown, terminal_table
 from regnas.report.update_report import write_update_report
 from regnas.report.update_tables import update_markdown, update_terminal_table
+from regnas.report.update_values import UNTREATED, titles
 from regnas.runtime.files import write_bytes, write_json
 
 __all__ = [
+    "UNTREATED",
     "Comparison",
     "Method",
     "ReportContents",
@@ -29,6 +31,7 @@ __all__ = [
     "diagnostics_of",
     "markdown",
     "terminal_table",
+    "titles",
     "update_markdown",
     "update_terminal_table",
     "write_report",

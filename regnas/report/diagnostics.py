@@ -65,7 +65,7 @@ def summary(diagnostics: Values) -> str:
     margins = _margins(flips)
     sentences = [f"{method['title']}: of {method['negative_flips']:,} negative flips from {old} to {new}, {certain}."]
     sentences += [f"{second} and below the third for {100 * sum(shares[3:]):.0f} %."]
-    sentences += [f"The true class leads the wrong one by {margins[0]} in {old} and by {margins[1]} in {new} (median)."]
+    sentences += [f"p(true class) − p(wrong class) is {margins[0]} in {old} and {margins[1]} in {new} (median)."]
     if method["common_errors"]["samples"]:
         own = f"On the {method['common_errors']['samples']:,} errors of both models {old} answers the same wrong class"
         sentences.append(f"{own} in {100 * common[0]:.0f} %.")
@@ -121,4 +121,4 @@ def _rate(value: float | None) -> str:
 
 def _margins(mistakes: Values) -> list[str]:
     quantiles = [mistakes[f"margin_in_{model}"]["quantiles"] for model in ("reference", "new")]
-    return ["–" if known is None else f"{known[2]:+.2f}" for known in quantiles]
+    return ["–" if known is None else f"{known[2] + 0.0:+.2f}".replace("-", "−") for known in quantiles]

@@ -67,17 +67,19 @@ def watching(job: UpdateJob, variants: Iterable[Variant]) -> UpdateJob:
     return replace(job, shops={seed: replace(shop, watched=watched) for seed, shop in job.shops.items()})
 
 
-def evaluate_by_epoch(job: UpdateJob, variants: Sequence[Variant]) -> list[dict[str, Any]]:
-    """For each variant and split: error rate, NFR and relative NFR at the end of every epoch."""
+def evaluate_by_epoch(job: UpdateJob, variants: Sequence[Variant], titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    """For each variant and split: error rate, NFR and relative NFR at the end of every epoch; titles by label."""
     known: dict[Any, NDArray[np.int64]] = {}  # many methods have the same old model
-    return [_course(job, variant, known) for variant in track(variants, "by epoch", len(variants))]
+    return [
+        _course(job, variant, titles[variant.label], known) for variant in track(variants, "by epoch", len(variants))
+    ]
 
 
-def _course(job: UpdateJob, variant: Variant, known: dict[Any, NDArray[np.int64]]) -> dict[str, Any]:
+def _course(job: UpdateJob, variant: Variant, title: str, known: dict[Any, NDArray[np.int64]]) -> dict[str, Any]:
     old, new = variant.plan[0], variant.plan[-1]
     assert isinstance(new, Training)
     names = [stage.name for stage in job.chain.stages]
-    course: dict[str, Any] = {"label": variant.label, "title": variant.title, "reference": names[0], "new": names[-1]}
+    course: dict[str, Any] = {"label": variant.label, "title": title, "reference": names[0], "new": names[-1]}
     classes = job.chain.stages[0].release.share.classes_of(len(job.splits.classes))
     for name in SPLITS:
         by_seed = []

@@ -25,7 +25,7 @@ from regnas.models import (
     weights_in,
 )
 from regnas.networks import parameters_of
-from regnas.report import diagnostics_of, write_update_report
+from regnas.report import UNTREATED, diagnostics_of, titles, write_update_report
 from regnas.run_folder import RunFolder
 from regnas.runtime.files import write_json
 from regnas.runtime.progress import track
@@ -83,8 +83,9 @@ def run_update(
             sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
             facts=_facts(job),
         )
-        results["diagnostics"] = _diagnostics(job, outcomes)
-        results["by_epoch"] = evaluate_by_epoch(job, watched)
+        rows = dict(zip((outcome.label for outcome in outcomes), titles(results), strict=True))
+        results["diagnostics"] = _diagnostics(job, outcomes, rows)
+        results["by_epoch"] = evaluate_by_epoch(job, watched, rows)
         _note_clipping(job, results, {"no treatment": plain, **{each.label: each.plan for each in variants}})
     with folder.timed("report"):
         export_networks(job, variants)
@@ -186,10 +187,10 @@ def describe_scenario(chain: Chain) -> str:
     return ", ".join(changes)
 
 
-def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
+def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str, str]) -> dict[str, Any] | None:
     """From the oldest to the newest model, all seeds together; what is not treated comes first."""
-    ordered = sorted(outcomes, key=lambda outcome: outcome.name != "none")
-    methods = [(each.label, each.title, [(seed[0], seed[-1]) for seed in each.predictions]) for each in ordered]
+    ordered = sorted(outcomes, key=lambda outcome: outcome.name != UNTREATED)
+    methods = [(each.label, rows[each.label], [(seed[0], seed[-1]) for seed in each.predictions]) for each in ordered]
     return diagnostics_of(job.chain.stages[0].name, job.chain.stages[-1].name, methods)
 
 
