@@ -49,8 +49,8 @@ def watched_variants(values: UpdateConfig, variants: Sequence[Variant], labels: 
     rows = {label: {label, *(f"{label}-{kind}" for kind in values.references)} for label in labels}
     named = [variant for variant in variants if any(variant.label in wanted for wanted in rows.values())]
     problems = [
-        f"by_epoch: methods.{variant.label} must end in one training, got a {type(variant.plan[-1]).__name__}. "
-        "Leave it out."
+        f"by_epoch: methods.{variant.label} must end in one training, got {type(variant.plan[-1]).__name__}, "
+        "which has no epochs. Leave it out."
         for variant in named
         if not isinstance(variant.plan[-1], Training)
     ]
