@@ -11,9 +11,10 @@ from regnas.components import auto_keys
 from regnas.flips import Predictions
 from regnas.job import Job, predict_report
 from regnas.methods import Method
-from regnas.models import Model, Workshop, make_all, training_macs
+from regnas.models import Model, Workshop, clipped_trainings, make_all, training_macs
 from regnas.networks import parameters_of
 from regnas.report import Method as ReportedMethod
+from regnas.run_folder import CLIPPING
 from regnas.runtime.progress import track
 from regnas.search import FamilySearch
 from regnas.space import Architecture
@@ -45,6 +46,7 @@ def baseline_methods(
     )
     trained: dict[str, Mapping[str, Source]] = {label: planned(method, family) for label, method in methods.items()}
     trials.make(trained.values())
+    _note_clipping(job, trials.shop, trained)
     plans = {label: searched.get(label) or trained[label] for label in values.baselines}  # in the order given
     entries = [(label, member, source) for label, plan in plans.items() for member, source in plan.items()]
     predictions: dict[str, dict[str, Predictions]] = {label: {} for label in plans}
@@ -119,6 +121,12 @@ def _workshop(job: Job) -> Workshop:
         folder=job.folder.trainings,
         seed=values.seed,
     )
+
+
+def _note_clipping(job: Job, shop: Workshop, plans: Mapping[str, Mapping[str, Source]]) -> None:
+    trainings = clipped_trainings(shop, {label: _models([plan]) for label, plan in plans.items()})
+    known = {f"{each.method}, {each.training}": each.clipping for each in trainings}
+    job.folder.add(CLIPPING, {name: counts.to_json() for name, counts in known.items() if counts is not None})
 
 
 def _models(plans: Iterable[Mapping[str, Source]]) -> list[Model]:

@@ -17,7 +17,6 @@ from pydantic import TypeAdapter, ValidationError
 from regnas.errors import ConfigurationError
 from regnas.registry import Registry, nearest
 
-
 AUTO = "auto"  # the value of a key that is chosen on the search split
 TUNABLE = "tunable"  # in the metadata of a field: such keys can be chosen, and how
 
@@ -65,7 +64,7 @@ class Builder:
         known = {entry.name: entry for entry in fields(kind) if entry.init}
         for key in table:
             if key not in known:
-                self._problem(f'{_join(where, key)} is not a known key{nearest(key, list(known))}')
+                self._problem(f"{_join(where, key)} is not a known key{nearest(key, list(known))}")
         for name, entry in known.items():
             if name not in table and entry.default is MISSING and entry.default_factory is MISSING:
                 self._problem(f"{_join(where, name)} is missing")

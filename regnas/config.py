@@ -222,8 +222,9 @@ def _builder() -> Builder:
 
 
 def presets() -> list[str]:
-    return sorted(entry.name.removesuffix(".toml") for entry in resources.files(PRESETS).iterdir()
-                  if entry.name.endswith(".toml"))
+    return sorted(
+        entry.name.removesuffix(".toml") for entry in resources.files(PRESETS).iterdir() if entry.name.endswith(".toml")
+    )
 
 
 def _find(source: str) -> Any:

@@ -35,15 +35,16 @@ from regnas.family import Family, load_family
 from regnas.flips import Predictions
 from regnas.job import Job, PolishRequest, imported_weights, predict_report, prepare
 from regnas.manifest import NOT_STATED
+from regnas.models import ClippedTraining, clipped_steps
 from regnas.polishing import Polished, Polisher
 from regnas.report import Method, ReportContents, SearchHistory, write_report
-from regnas.run_folder import RunFolder
+from regnas.run_folder import CLIPPING, RunFolder
 from regnas.runtime.files import digest_of
 from regnas.runtime.processes import ALONE, Processes
 from regnas.search import FamilySearch
 from regnas.space import Architecture, format_macs
 from regnas.supernet_stage import supernet_training_macs, train_supernet
-from regnas.training import Trainer
+from regnas.training import Clipping, Trainer
 
 Stage = Literal["train", "search", "export", "baselines", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -153,6 +154,7 @@ def polish_family(job: Job, supernet: nn.Module, architectures: Mapping[str, Arc
     )
     with job.folder.timed("polish"):
         polished = polisher.polish(architectures, job.alpha)
+    job.folder.add(CLIPPING, {f"polish, {end}": counts.to_json() for end, counts in polished.ends.clipping.items()})
     log.info("polished: %s", polished.summary)
     return polished
 
@@ -171,9 +173,7 @@ def _evaluator_here(job: Job, supernet: nn.Module) -> Evaluator:
 
 
 @contextmanager
-def _members_of(
-    job: Job, supernet: nn.Module, evaluator: Evaluator, polished: Polished | None
-) -> Iterator[Evaluator]:
+def _members_of(job: Job, supernet: nn.Module, evaluator: Evaluator, polished: Polished | None) -> Iterator[Evaluator]:
     """What runs the members as they are exported: the search's evaluator, unless they were polished."""
     if polished is None or polished.weights is None:
         yield evaluator
@@ -290,6 +290,12 @@ def report(
     return write_report(contents, job.folder.report)
 
 
+def _clipped_facts(job: Job) -> dict[str, str]:
+    noted = job.folder.facts.get(CLIPPING, {})
+    trainings = [ClippedTraining(name, Clipping.from_json(counts)) for name, counts in noted.items()]
+    return {"Clipped steps": clipped_steps(trainings)} if trainings else {}
+
+
 def _facts(job: Job, polished: Polished | None) -> dict[str, str]:
     values = job.config.values
     samples = ", ".join(f"{split.name} {len(split):,}" for split in job.splits.all)
@@ -299,6 +305,7 @@ def _facts(job: Job, polished: Polished | None) -> dict[str, str]:
         "Supernet": describe(job.config.table, "supernet"),
         "Space": " to ".join(format_macs(macs) for macs in job.space.macs_range) + " MACs",
         **_training_facts(job),
+        **_clipped_facts(job),
         "Search": f"{values.search.candidates} candidates a budget, {describe(job.config.table['search'], 'reward')}"
         f"{values.search.flips_counted}",
         **({} if polished is None else {"Polishing": polished.summary}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from regnas.runtime.machine import differences
 RUN = "run.json"
 FORMAT = 1
 CONDITIONS = ("threads", "processes", "versions")  # facts of their own, beside those of the machine
+CLIPPING = "clipping"  # the fact: of each training that has no record of its own, how many steps were clipped
 Reuse = Literal["refuse", "resume", "overwrite"]
 
 
@@ -146,6 +147,10 @@ class RunFolder:
     def keep(self, fact: str, value: Any) -> None:
         self.facts[fact] = value
         self.save()
+
+    def add(self, fact: str, entries: Mapping[str, Any]) -> None:
+        """To a fact that is a table."""
+        self.keep(fact, {**self.facts.get(fact, {}), **entries})
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:

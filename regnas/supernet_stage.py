@@ -11,6 +11,7 @@ from torch import nn
 from regnas.config import describe
 from regnas.job import Job, imported_weights
 from regnas.losses import CrossEntropy
+from regnas.run_folder import CLIPPING
 from regnas.runtime.randomness import Key, key_to_int
 from regnas.runtime.tensors import load_into
 from regnas.training import Curriculum, ForkedTraining, SupernetObjective
@@ -27,10 +28,14 @@ def train_supernet(job: Job) -> nn.Module:
     key = (values.seed, "supernet")
     supernet = _new_supernet(job, key)
     if values.curriculum.interpolation is None or not values.training.epochs:
-        job.trainer.train(supernet, _supernet_objective(job, before), key, job.folder.supernet, "train supernet")
+        objective = _supernet_objective(job, before)
+        clipping = {"": job.trainer.train(supernet, objective, key, job.folder.supernet, "train supernet")}
     else:
         ends = _forked(job, before).train(lambda: _new_supernet(job, key), key, "train supernet")
         supernet.load_state_dict(ends.at(values.curriculum.interpolation))
+        clipping = dict(ends.clipping)
+    if values.training.epochs:
+        job.folder.add(CLIPPING, {f"supernet {end}".strip(): counts.to_json() for end, counts in clipping.items()})
     return supernet.to(job.device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
 
 
@@ -49,7 +54,8 @@ def _train_teacher(job: Job, number: int) -> nn.Module:
     objective = _teacher_objective(job, number)
     supernet = _new_supernet(job, objective.key)
     place = job.folder.supernet / f"teacher-{number}"
-    job.trainer.train(supernet, objective, objective.key, place, f"train teacher {number + 1}")
+    clipping = job.trainer.train(supernet, objective, objective.key, place, f"train teacher {number + 1}")
+    job.folder.add(CLIPPING, {f"teacher {number + 1}": clipping.to_json()})
     return supernet.train()
 
 

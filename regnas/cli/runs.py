@@ -109,6 +109,10 @@ def update(
         list[str] | None,
         typer.Option(help="Draw a trade-off: bcwi.alpha=0:1:0.1.", metavar="METHOD.KEY=START:STOP:STEP"),
     ] = None,
+    by_epoch: Annotated[
+        list[str] | None,
+        typer.Option(help="Draw a method's flips against the epochs; all: of every one.", metavar="METHOD"),
+    ] = None,
     tune: Tune = False,
     resume: Resume = False,
     overwrite: Overwrite = False,
@@ -118,6 +122,7 @@ def update(
     from regnas.report import update_terminal_table
     from regnas.run_folder import RUN
     from regnas.update.config import load_update, parse_update
+    from regnas.update.epochs import check_asked_by_epoch
     from regnas.update.study import run_update
     from regnas.update.sweeps import Sweep
 
@@ -128,8 +133,9 @@ def update(
     loaded, path = configuration(config, out, sets, load_update, parse_update)
     for each in sweeps:  # before anything is written
         each.variants(loaded.values.methods)
+    check_asked_by_epoch(by_epoch or (), loaded.values)
     with running(loaded, path, reuse, allow_inexact, "update") as folder:
-        results = run_update(loaded, folder, sweep or (), tune)
+        results = run_update(loaded, folder, sweep or (), by_epoch or (), tune)
     print_wide(update_terminal_table(results))
     typer.echo(f"report: {folder.report / 'index.html'}")
 

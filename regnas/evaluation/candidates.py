@@ -22,6 +22,7 @@ Predicted = NDArray[np.int64]  # [samples], the class of the highest logit
 
 FOLDING_IMAGES = 16
 
+
 @dataclass(frozen=True, eq=False)
 class SupernetWeights:
     """A supernet as values: what it takes to build it again in another process."""

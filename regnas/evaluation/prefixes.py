@@ -51,9 +51,7 @@ def in_prefix_order(architectures: Iterable[Architecture]) -> list[Architecture]
     return sorted(architectures, key=lambda architecture: (_sortable(architecture), architecture.id))
 
 
-def parts_trees(
-    architectures: Sequence[Architecture], extract: Callable[[Architecture], nn.Module]
-) -> list[PartsTree]:
+def parts_trees(architectures: Sequence[Architecture], extract: Callable[[Architecture], nn.Module]) -> list[PartsTree]:
     """The candidates as trees, as many as there are ways to begin."""
     roots: dict[Hashable, PartsTree] = {}
     for index, architecture in enumerate(architectures):

@@ -19,9 +19,7 @@ from regnas.training import gathered, prediction_batch, predictions_from, prepar
 CPU = torch.device("cpu")
 
 
-def predict(
-    model: str, network: Callable[[Tensor], Tensor], split: Split, preprocessing: Preprocessing
-) -> Predictions:
+def predict(model: str, network: Callable[[Tensor], Tensor], split: Split, preprocessing: Preprocessing) -> Predictions:
     """On the CPU, in the batches that members are predicted in."""
     batches = batches_of(split.images, prediction_batch(split.images.shape))
     logits = gathered((network(prepared(batch, preprocessing, CPU)) for batch in batches), len(split))

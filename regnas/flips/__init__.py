@@ -9,6 +9,7 @@ from regnas.flips.bootstrap import bootstrap_means, hierarchical_means, interval
 from regnas.flips.choosing import one_standard_error_choice
 from regnas.flips.closed_forms import LEVEL
 from regnas.flips.clusters import count_clusters, shared_groups
+from regnas.flips.diagnostics import Diagnostics, diagnose
 from regnas.flips.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
@@ -38,6 +39,7 @@ from regnas.flips.table import FlipPair, FlipTable, flip_table, flip_table_from_
 __all__ = [
     "LEVEL",
     "ClassFlips",
+    "Diagnostics",
     "FlipPair",
     "FlipTable",
     "PairStatistics",
@@ -49,6 +51,7 @@ __all__ = [
     "backward_trust_compatibility",
     "bootstrap_means",
     "count_clusters",
+    "diagnose",
     "flip_table",
     "flip_table_from_correctness",
     "hierarchical_means",

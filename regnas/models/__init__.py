@@ -1,6 +1,7 @@
 """Where a network comes from, as a value; the workshop makes it and keeps it by content."""
 
 from regnas.models.averaged import Averaged
+from regnas.models.clipped import ClippedTraining, clipped_steps, clipped_trainings
 from regnas.models.combined import (
     BayesianUpdated,
     Centric,
@@ -24,6 +25,7 @@ __all__ = [
     "BayesianUpdated",
     "Centric",
     "Checkpoint",
+    "ClippedTraining",
     "Consolidated",
     "Constrained",
     "DecoupledDecay",
@@ -46,6 +48,8 @@ __all__ = [
     "Twins",
     "Workshop",
     "all_parts",
+    "clipped_steps",
+    "clipped_trainings",
     "content_of",
     "joint_members",
     "make_all",

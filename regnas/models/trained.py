@@ -17,7 +17,7 @@ from regnas.models.model import Model, share_of
 from regnas.models.ties import Tie
 from regnas.models.workshop import Workshop
 from regnas.networks import Network, leading_slice, with_dropout
-from regnas.training import PASSES_OF_A_STEP, FeatureTerm, LogitTerm, Recipe, SingleNetwork, calibrate
+from regnas.training import PASSES_OF_A_STEP, Clipping, FeatureTerm, LogitTerm, Recipe, SingleNetwork, calibrate
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,18 @@ class Trained:
             with_dropout(network, classes, self.dropout)
         return shop.kept(self, network, lambda fresh, folder: self._train(shop, fresh, folder))
 
-    def _train(self, shop: Workshop, network: nn.Module, folder: Path) -> nn.Module:
+    def _train(self, shop: Workshop, network: nn.Module, folder: Path) -> tuple[nn.Module, Clipping]:
         identity = shop.identity(self)
         if self.start:
             inherit(network, shop.module(self.start))
         trainer = shop.trainer(self.recipe(shop), self.share)
-        description = f"train {self.chance} {identity[:6]}" if shop.aloud else ""
-        trainer.train(network, self._objective(shop), (shop.seed, "training", identity), folder, description)
-        return calibrate(network, shop.calibration(self.share))
+        recorder = shop.recorder(self)
+        if recorder:
+            recorder.begin(folder, trainer.steps_per_epoch)
+        description = f"train {shop.name_of(self)}, seed {shop.seed}" if shop.aloud else ""
+        key = (shop.seed, "training", identity)
+        clipping = trainer.train(network, self._objective(shop), key, folder, description, after_epoch=recorder)
+        return calibrate(network, shop.calibration(self.share)), clipping
 
     def _objective(self, shop: Workshop) -> SingleNetwork:
         tie = self.tie.prepare(shop, (shop.seed, "tie", shop.identity(self))) if self.tie else {}

@@ -13,8 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from regnas.data import Share, Split, Splits
+from regnas.errors import ArtifactError
 from regnas.models.content import content_of
-from regnas.models.model import Costly, Model, Training, all_parts
+from regnas.models.epochs import EPOCHS, AnswersByEpoch, Recorder, WatchedSamples, answers_in
+from regnas.models.model import Costly, Model, Training, all_parts, share_of
 from regnas.networks import Network, macs_of
 from regnas.runtime.files import digest_of, read_json, require_keys, write_json
 from regnas.runtime.lock import exclusive
@@ -22,11 +24,12 @@ from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import key_to_int
 from regnas.runtime.tensors import load_into, load_tensors, save_tensors
 from regnas.runtime.workers import run_in_order
-from regnas.training import Prepared, Recipe, Trainer, logits_on, spread_images
+from regnas.training import Clipping, Prepared, Recipe, Trainer, log_clipping, logits_on, spread_images
 
 NETWORK = "network.safetensors"
 RECORD = "model.json"
 CHECKPOINTS = "checkpoints"
+CHECKPOINTS_AGAIN = "checkpoints-again"  # of a network that is kept, and trained again for its answers by epoch
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,7 @@ class Workshop:
     seed: int
     conditions: Mapping[str, Any] = field(default_factory=dict)
     aloud: bool = False  # every training shows its own progress
+    watched: frozenset[Model] = frozenset()  # trainings whose answers are kept epoch by epoch; see epochs.py
     _modules: dict[str, nn.Module] = field(default_factory=dict, repr=False)
     _trained_on: dict[Share, Split] = field(default_factory=dict, repr=False)
     _identities: dict[Model, str] = field(default_factory=dict, repr=False)
@@ -109,22 +113,77 @@ class Workshop:
             self._modules[identity] = model.build(self).requires_grad_(False).eval()
         return self._modules[identity]
 
-    def kept(self, model: Model, network: nn.Module, train: Callable[[nn.Module, Path], nn.Module]) -> nn.Module:
+    def kept(
+        self, model: Training, network: nn.Module, train: Callable[[nn.Module, Path], tuple[nn.Module, Clipping]]
+    ) -> nn.Module:
         """Load the trained weights of a model into ``network``; where there are none, train them and keep them."""
         folder = self._shelf(model)
-        if (folder / RECORD).exists():
+        if self.is_kept(model):
             return self._load(folder, network)
         with exclusive(folder, patient=True):  # another run may be at it
-            if (folder / RECORD).exists():
+            if self.is_kept(model):
                 return self._load(folder, network)
-            network = train(network, folder / CHECKPOINTS)
+            if (folder / RECORD).exists():
+                return self._trained_again(folder, network, train)
+            network, clipping = train(network, folder / CHECKPOINTS)
             sha256 = save_tensors(folder / NETWORK, network.state_dict())
-            write_json(folder / RECORD, {"sha256": sha256, "model": content_of(model), "seed": self.seed})
+            record = {"sha256": sha256, "model": content_of(model), "seed": self.seed, "clipping": clipping.to_json()}
+            write_json(folder / RECORD, record)
             shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
         return network
 
-    def is_kept(self, model: Model) -> bool:
-        return (self._shelf(model) / RECORD).exists()
+    def is_kept(self, model: Training) -> bool:
+        """Whether nothing has to be trained for it; of a watched model, whether its answers are there too."""
+        if not (self._shelf(model) / RECORD).exists():
+            return False
+        return model not in self.watched or self.answers(model).epochs >= model.recipe(self).epochs
+
+    def _trained_again(
+        self, folder: Path, network: nn.Module, train: Callable[[nn.Module, Path], tuple[nn.Module, Clipping]]
+    ) -> nn.Module:
+        """For the answers by epoch of a network that is kept without them: the same training, and the same bits."""
+        network, _ = train(network, folder / CHECKPOINTS_AGAIN)
+        record = read_json(folder / RECORD)
+        require_keys(record, ("sha256",), folder / RECORD)
+        known = load_tensors(folder / NETWORK, record["sha256"])
+        if not all(torch.equal(tensor.cpu(), known[name]) for name, tensor in network.state_dict().items()):
+            (folder / EPOCHS).unlink(missing_ok=True)
+            raise ArtifactError(
+                f"{folder / NETWORK} must be what its training comes to, got other weights when it was trained again "
+                "for its answers by epoch. Delete the folder."
+            )
+        shutil.rmtree(folder / CHECKPOINTS_AGAIN, ignore_errors=True)
+        return network
+
+    # What is known of a training
+
+    def name_of(self, model: Training) -> str:
+        """Short, for logs and reports: whose training it is, and the beginning of its digest."""
+        return " ".join(filter(None, (getattr(model, "chance", ""), self.identity(model)[:6])))
+
+    def clipping(self, model: Training) -> Clipping | None:
+        """How many steps of the training of a kept model were clipped; None where an earlier version trained it."""
+        path = self._shelf(model) / RECORD
+        known = read_json(path).get("clipping") if path.exists() else None
+        return None if known is None else Clipping.from_json(known)
+
+    def watched_samples(self, model: Training) -> WatchedSamples:
+        return WatchedSamples.of(self.samples(share_of(model)), self.splits.report)
+
+    def answers(self, model: Training) -> AnswersByEpoch:
+        """What the network answered its watched samples, epoch by epoch, as far as it is on record."""
+        return answers_in(self._shelf(model) / EPOCHS, self.watched_samples(model))
+
+    def recorder(self, model: Training) -> Recorder | None:
+        if model not in self.watched:
+            return None
+        return Recorder(
+            path=self._shelf(model) / EPOCHS,
+            samples=self.watched_samples(model),
+            calibration=self.calibration(share_of(model)),
+            preprocessing=self.splits.preprocessing,
+            device=self.device,
+        )
 
     def macs(self, model: Model) -> int:
         """Multiply-adds of one image."""
@@ -151,7 +210,7 @@ def training_macs(shop: Workshop, models: Iterable[Model], without: Iterable[Mod
 
 def make_all(shops: Mapping[int, Workshop], models: Mapping[int, Iterable[Model]], workers: int) -> None:
     """Train whatever these models need and is not kept yet; workshops and models by seed."""
-    jobs: dict[tuple[int, Model], list[tuple[int, Model]]] = {}
+    jobs: dict[tuple[int, Training], list[tuple[int, Training]]] = {}
     for seed, wanted in models.items():
         parts = all_parts(wanted)
         trainings = [model for model in parts if isinstance(model, Training) and not shops[seed].is_kept(model)]
@@ -163,10 +222,18 @@ def make_all(shops: Mapping[int, Workshop], models: Mapping[int, Iterable[Model]
     aloud = workers == 1
     make = partial(_make, {seed: replace(shop, aloud=aloud) for seed, shop in shops.items()})
     with Bar("" if aloud else "train", len(jobs)) as bar:
-        for _ in run_in_order(jobs, make, workers):
+        for seed, model in run_in_order(jobs, make, workers):
             bar.advance()
+            if not aloud:  # what workers log, nobody reads
+                _log_clipping(shops[seed], model)
 
 
-def _make(shops: Mapping[int, Workshop], job: tuple[int, Model]) -> None:
+def _make(shops: Mapping[int, Workshop], job: tuple[int, Training]) -> None:
     seed, model = job
     shops[seed].module(model)
+
+
+def _log_clipping(shop: Workshop, model: Training) -> None:
+    clipping = shop.clipping(model)
+    if clipping is not None:
+        log_clipping(f"train {shop.name_of(model)}, seed {shop.seed}", clipping)

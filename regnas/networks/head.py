@@ -14,9 +14,7 @@ from regnas.errors import ConfigurationError
 
 def classifier_of(network: nn.Module, classes: int) -> nn.Linear:
     """The last linear layer, in module order, with as many outputs as there are classes."""
-    found = [
-        module for module in network.modules() if isinstance(module, nn.Linear) and module.out_features == classes
-    ]
+    found = [module for module in network.modules() if isinstance(module, nn.Linear) and module.out_features == classes]
     if not found:
         raise ConfigurationError(f"{type(network).__name__} of {classes} classes has no linear classifier")
     return found[-1]

@@ -74,9 +74,7 @@ class TorchvisionModel:
             with evaluating(network):  # before a download: some models do not take every size
                 network(torch.zeros(1, *input_shape))
         except (AssertionError, RuntimeError, ValueError) as error:
-            raise ValueError(
-                f"{self.model} does not take images of {height} x {width} ({_one_line(error)})"
-            ) from error
+            raise ValueError(f"{self.model} does not take images of {height} x {width} ({_one_line(error)})") from error
         if published is not None:
             file = checkpoint_folder() / published.url.rsplit("/", 1)[1]
             _fill(network, self.model, classes, _state_dict(published, file), file)

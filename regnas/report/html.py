@@ -9,6 +9,7 @@ from regnas.rendering.formatting import p_value, percent, percent_interval, trai
 from regnas.rendering.pages import inline, page
 from regnas.report import tuning
 from regnas.report.contents import ReportContents
+from regnas.report.diagnostics import for_page
 from regnas.report.gallery import Flip
 from regnas.report.tables import accuracy_difference, coverage, nfr_difference, top1_difference
 from regnas.report.tuning import tuning_rows
@@ -42,4 +43,5 @@ def render(
         facts=contents.facts,
         figures={name: inline(document, name) for name, document in figures.items()},
         flips=flips,
+        diagnostics=for_page(comparison.get("diagnostics")),
     )

@@ -9,10 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from regnas.rendering.figures import picture, write_picture
+from regnas.rendering.figures import Picture, picture, write_picture
 from regnas.rendering.formatting import percent
 from regnas.rendering.pages import inline, page
 from regnas.report import tuning
+from regnas.report.diagnostics import diagnostics_markdown, for_page
+from regnas.report.diagnostics_plots import first_in_detail, methods_side_by_side
+from regnas.report.epoch_plots import flips_by_epoch, flips_by_epoch_in_words
 from regnas.report.tuning import tuning_rows
 from regnas.report.update_plots import error_against_flips, pairwise_maps, sweep_curve
 from regnas.report.update_tables import is_chosen, update_markdown
@@ -44,13 +47,27 @@ def write_update_report(results: Results, folder: Path) -> None:
         figures[sweep_name(sweep)] = picture(partial(sweep_curve, sweep))
     if is_chain(results):
         figures["pairwise"] = picture(lambda: pairwise_maps(results))
+    figures |= _diagnostic_figures(results)
     html = _page(results, {name: drawn.svg for name, drawn in figures.items()})
 
     _write(folder / "update.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
-    _write(folder / "update.md", update_markdown(results))
+    _write(folder / "update.md", update_markdown(results) + diagnostics_markdown(results.get("diagnostics")))
     for name, drawn in figures.items():
         write_picture(folder / name, drawn)
     _write(folder / "index.html", html)
+
+
+def _diagnostic_figures(results: Results) -> dict[str, Picture]:
+    """Which samples flip, and when in the training; results of earlier versions do not have them."""
+    figures = {}
+    diagnostics, courses = results.get("diagnostics"), results.get("by_epoch")
+    if diagnostics:
+        figures["flip-diagnostics"] = picture(lambda: first_in_detail(diagnostics))
+        if len(diagnostics["methods"]) > 1:
+            figures["diagnostics-by-method"] = picture(lambda: methods_side_by_side(diagnostics))
+    if courses:
+        figures["by-epoch"] = picture(lambda: flips_by_epoch(courses))
+    return figures
 
 
 def sweep_name(sweep: Mapping[str, Any]) -> str:
@@ -89,6 +106,8 @@ def _page(results: Results, figures: Mapping[str, str]) -> str:
         tuning_explanation=tuning.EXPLANATION,
         tuning_header=tuning.HEADER,
         facts=results["facts"],
+        diagnostics=for_page(results.get("diagnostics"), len(results["seeds"])),
+        by_epoch=flips_by_epoch_in_words(results["by_epoch"]) if results.get("by_epoch") else "",
         figures={name: inline(document, name) for name, document in figures.items()},
     )
 

@@ -70,7 +70,6 @@ class TrialWriter:
         connection.execute(insert(tables["trial_params"]), parameters)
         connection.execute(insert(tables["trial_user_attributes"]), attributes)
 
-
     def _json_of(self, distribution: BaseDistribution) -> str:
         # The genes of all trials have the same few distributions.
         if distribution not in self._json:

@@ -118,9 +118,7 @@ class LatencyTable:
             ("{} classes", measured.classes, classes),
         ):
             if recorded != wanted:
-                raise ArtifactError(
-                    f"{source} was measured for {what.format(recorded)}, not {wanted}: {MEASURE_AGAIN}"
-                )
+                raise ArtifactError(f"{source} was measured for {what.format(recorded)}, not {wanted}: {MEASURE_AGAIN}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -141,8 +141,9 @@ class SearchSpace:
     def mixing(self, mother: Architecture, father: Architecture) -> SearchSpace:
         """The architectures each of whose blocks comes from one of the two."""
         return self._narrowed(
-            lambda stage, position, block: any(block in parent.stages[stage][position : position + 1]
-                                               for parent in (mother, father)),
+            lambda stage, position, block: any(
+                block in parent.stages[stage][position : position + 1] for parent in (mother, father)
+            ),
             depths=[
                 (min(len(one), len(other)), max(len(one), len(other)))
                 for one, other in zip(mother.stages, father.stages, strict=True)

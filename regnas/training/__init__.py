@@ -1,6 +1,7 @@
 """Training of supernets and of single networks."""
 
 from regnas.training.calibration import batches_of, calibrate, group_batch_size, settle
+from regnas.training.clipping import WARM_UP, Clipping, log_clipping
 from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMultipliers
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
@@ -24,7 +25,7 @@ from regnas.training.single_network import FeatureTerm, LogitTerm, SingleNetwork
 from regnas.training.sub_networks import SUB_NETWORKS, Given, SubNetworks
 from regnas.training.teachers import TEACHERS, Teacher, mean_logits
 from regnas.training.ties import DecayToward, Mixing, QuadraticPenalty
-from regnas.training.trainer import Trainer
+from regnas.training.trainer import AfterEpoch, Trainer
 
 __all__ = [
     "PASSES_OF_A_STEP",
@@ -32,7 +33,10 @@ __all__ = [
     "SHRINKINGS",
     "SUB_NETWORKS",
     "TEACHERS",
+    "WARM_UP",
+    "AfterEpoch",
     "Augmentation",
+    "Clipping",
     "ConstrainedObjective",
     "Curriculum",
     "DecayToward",
@@ -65,6 +69,7 @@ __all__ = [
     "first_images",
     "gathered",
     "group_batch_size",
+    "log_clipping",
     "logits_of",
     "logits_on",
     "mean_logits",

@@ -107,7 +107,7 @@ class Moments:
         return self
 
 
-class _Reached(Exception):  # noqa: N818  (it ends a pass and is no error)
+class _Reached(Exception):
     """A pass has come to a layer whose statistics are unknown."""
 
 

@@ -73,6 +73,11 @@ def newest_path(folder: Path) -> Path | None:
     return folder / entries[0]["file"] if entries else None
 
 
+def newest_step(folder: Path) -> int:
+    """How many steps a training in this folder would not take again."""
+    return next((int(entry["step"]) for entry in _entries(folder) if (folder / entry["file"]).exists()), 0)
+
+
 def _entries(folder: Path) -> list[dict[str, Any]]:
     index = folder / INDEX
     if not index.exists():

@@ -70,9 +70,7 @@ class Curriculum:
     def without_ensembles(self) -> Curriculum:
         """How those supernets are trained themselves."""
         kept = {
-            name: lesson
-            for name, lesson in self.lessons.items()
-            if not isinstance(lesson.teacher, EnsembleOfSupernets)
+            name: lesson for name, lesson in self.lessons.items() if not isinstance(lesson.teacher, EnsembleOfSupernets)
         }
         return replace(self, lessons=kept, interpolation=None)
 

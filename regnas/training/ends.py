@@ -7,8 +7,8 @@ accuracy to agreement without training.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from regnas.runtime.randomness import Key
 from regnas.training.checkpoint import copy_checkpoints
+from regnas.training.clipping import Clipping
 from regnas.training.curriculum import Curriculum
 from regnas.training.objective import SupernetObjective
 from regnas.training.trainer import Trainer
@@ -27,6 +28,7 @@ Weights = dict[str, Tensor]
 class Ends:
     plain: Weights
     congruent: Weights
+    clipping: Mapping[str, Clipping] = field(default_factory=dict)  # by end, what both share included
 
     def at(self, alpha: float) -> Weights:
         """(1 - alpha) * plain + alpha * congruent; what is no number to mix (counters) is the plain end's."""
@@ -55,17 +57,19 @@ class ForkedTraining:
         """``start`` makes a network with the weights to begin from, each time a new one."""
         plain, congruent = self.objective(self.curriculum.plain()), self.objective(self.curriculum)
         shared = start()
-        self.trainer.train(shared, plain, key, self.folder / "shared", description, until=self.fork_step)
+        together = self.trainer.train(shared, plain, key, self.folder / "shared", description, until=self.fork_step)
         if self.fork_step == self.trainer.total_steps:
-            return Ends(shared.state_dict(), shared.state_dict())
-        ends = []
+            return Ends(shared.state_dict(), shared.state_dict(), {"both ends": together})
+        ends, clipping = [], {}
         for name, objective in (("plain", plain), ("congruent", congruent)):
             if self.trainer.processes.leads:
                 copy_checkpoints(self.folder / "shared", self.folder / name)
             network = start()
-            self.trainer.train(network, objective, key, self.folder / name, f"{description}, {name} end")
+            told = f"{description}, {name} end"
+            clipping[f"{name} end"] = self.trainer.train(network, objective, key, self.folder / name, told)
             ends.append(network.state_dict())
-        return Ends(*ends)
+        [at_plain, at_congruent] = ends
+        return Ends(at_plain, at_congruent, clipping)
 
     def macs(self) -> int:
         """Multiply-adds of both ends, the common part once."""

@@ -7,6 +7,7 @@ processes draw the same order, augmentation and architectures.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -25,10 +26,15 @@ from regnas.runtime.randomness import Key, generator, key_to_int
 from regnas.runtime.signals import received
 from regnas.runtime.tensors import load_into
 from regnas.training.checkpoint import last_checkpoint, newest_path, save_checkpoint
+from regnas.training.clipping import Clipping, log_clipping
 from regnas.training.compiling import compiled
 from regnas.training.distributed import SharedStatistics, average_gradients
 from regnas.training.objective import MovesWeights, Objective, Step
 from regnas.training.recipe import Recipe
+
+# Called at the end of every epoch, before its checkpoint is written, with the number of epochs done and a copy of the
+# network as the training would end here.
+AfterEpoch = Callable[[int, nn.Module], None]
 
 
 @dataclass(frozen=True)
@@ -66,10 +72,13 @@ class Trainer:
         folder: Path,
         description: str,
         until: int | None = None,
-    ) -> None:
+        after_epoch: AfterEpoch | None = None,
+    ) -> Clipping:
         """Train ``model`` in place; ``folder`` keeps the checkpoints, and a finished training is only loaded.
 
         ``until`` ends after so many steps, with a checkpoint from which trainings of other objectives can go on.
+        ``after_epoch`` changes nothing in the training. The result says how many steps were clipped, those before a
+        checkpoint included; a training with a description writes it to the log.
         """
         self._check_shares()
         last = self.total_steps if until is None else until
@@ -80,7 +89,7 @@ class Trainer:
             momentum=self.recipe.momentum,
             weight_decay=self.recipe.weight_decay,
         )
-        state = _State(model, optimizer, self.recipe.ema_decay)
+        state = _State(model, optimizer, self.recipe)
         done = self.processes.in_turn(lambda: state.restore(folder))
         self._check_start(done, folder)
         # A compiled graph would not see the shared statistics of several processes.
@@ -93,20 +102,27 @@ class Trainer:
         ):
             for step in self._steps(key, range(done, last), state.averaged):
                 seed_layers(self.device, key_to_int(*key, "layers", step.index, *self._own_draws))
-                loss, asked = self._step(model, optimizer, objective, step, folder)
+                loss, norm, asked = self._step(model, optimizer, objective, step, folder)
                 state.average()
-                if (step.index + 1) % self.steps_per_epoch == 0 or step.index + 1 == last or asked:
+                state.clipping = state.clipping.after(step.progress, norm)
+                epochs_done, within = divmod(step.index + 1, self.steps_per_epoch)
+                if after_epoch and within == 0:
+                    after_epoch(epochs_done, state.snapshot())
+                if within == 0 or step.index + 1 == last or asked:
                     if self.processes.leads:
                         state.save(folder, step.index + 1)
                     if asked:
                         raise Interrupted(asked)
                 bar.advance(f"loss {loss:.3f}")
         state.finish()
+        if description and self.processes.leads and done < last:
+            log_clipping(description, state.clipping)
+        return state.clipping
 
     def _step(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, objective: Objective, step: Step, folder: Path
-    ) -> tuple[float, int]:
-        """The loss, and the signal that asked to stop after this step, or 0: the same in all processes."""
+    ) -> tuple[float, float, int]:
+        """The loss, the norm of its gradient, and the signal that asked to stop, or 0: the same in all processes."""
         learning_rate = self.recipe.learning_rate_at(step.progress)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate
@@ -119,19 +135,19 @@ class Trainer:
         asked = received()
         if not self.processes.alone:
             value, asked = average_gradients(model.parameters(), value, self.processes)
-        norm = nn.utils.clip_grad_norm_(model.parameters(), self.recipe.clip_norm)
-        if not math.isfinite(value) or not math.isfinite(float(norm)):
+        norm = float(nn.utils.clip_grad_norm_(model.parameters(), self.recipe.clip_norm))
+        if not math.isfinite(value) or not math.isfinite(norm):
             kept = newest_path(folder)
             where = f"the last good checkpoint is {kept}" if kept else "no checkpoint was written yet"
             raise TrainingDiverged(
-                f"the loss of step {step.index + 1} is {value} and its gradient {float(norm)}: {where}; "
+                f"the loss of step {step.index + 1} is {value} and its gradient {norm}: {where}; "
                 "lower training.learning_rate or the weights of the losses"
             )
         optimizer.step()
         optimizer.zero_grad()
         if isinstance(objective, MovesWeights):
             objective.after_step(model, learning_rate)
-        return value, asked
+        return value, norm, asked
 
     def _steps(self, key: tuple[Key, ...], indices: range, averaged: dict[str, Tensor]) -> Iterator[Step]:
         order = torch.empty(0)
@@ -203,13 +219,14 @@ def seed_layers(device: torch.device, seed: int) -> None:
 
 
 class _State:
-    """All that changes in a training: weights, momenta and the moving average of the weights."""
+    """All that changes in a training: weights, momenta, the moving average of the weights, and the clipped steps."""
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, ema_decay: float) -> None:
+    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe) -> None:
         self.model = model
         self.optimizer = optimizer
-        self.ema_decay = ema_decay
-        self.averaged = self._weights() if ema_decay else {}
+        self.ema_decay = recipe.ema_decay
+        self.averaged = self._weights() if recipe.ema_decay else {}
+        self.clipping = Clipping(recipe.clip_norm)
 
     def average(self) -> None:
         with torch.no_grad():
@@ -222,7 +239,8 @@ class _State:
             for name, parameter in self.model.named_parameters()
             if self.optimizer.state.get(parameter, {}).get("momentum_buffer") is not None
         }
-        save_checkpoint(folder, step, {"model": self.model.state_dict(), "momentum": momenta, "ema": self.averaged})
+        parts = {"model": self.model.state_dict(), "momentum": momenta, "ema": self.averaged}
+        save_checkpoint(folder, step, {**parts, "clipping": self.clipping.tensors()})
 
     def restore(self, folder: Path) -> int:
         """Load the newest checkpoint, where there is one; the number of steps already done."""
@@ -237,13 +255,24 @@ class _State:
                 self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momenta[name])
         for name, average in checkpoint.part("ema").items():
             self.averaged[name].copy_(average)
+        self.clipping = self.clipping.restored(checkpoint.part("clipping"))
         return checkpoint.step
+
+    def snapshot(self) -> nn.Module:
+        """A copy of the network as ``finish`` would leave it; the training goes on as if there were none."""
+        own = copy.deepcopy(self.model)
+        own._compiled_call_impl = None  # it would call the original
+        self._finish(own)
+        return own
 
     def finish(self) -> None:
         """The moving average, where there is one, is the result."""
+        self._finish(self.model)
+
+    def _finish(self, model: nn.Module) -> None:
         with torch.no_grad():
             for name, average in self.averaged.items():
-                self.model.get_parameter(name).copy_(average)
+                model.get_parameter(name).copy_(average)
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}

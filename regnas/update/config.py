@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from regnas.methods.tunable import Chosen, check_chosen
 from regnas.networks import NETWORKS, Network
 from regnas.training import Recipe
 
+EVERY_METHOD = "all"  # in by_epoch: every method whose new model is a single training
+
 
 @dataclass(frozen=True)
 class UpdateConfig:
@@ -25,6 +27,7 @@ class UpdateConfig:
     every training that starts from another model's weights. ``chosen`` holds, for keys of methods that are "auto", what
     an earlier study chose; keys without an entry are chosen on the search split with the first ``tuning_seeds`` seeds.
     ``cache`` keeps trained networks for further runs.
+    ``by_epoch`` names methods (or "all") whose flips are drawn against the epochs of the new model's training.
     """
 
     data: DataSet
@@ -37,6 +40,7 @@ class UpdateConfig:
     references: tuple[References, ...] = ("chain",)
     seeds: tuple[int, ...] = (0,)
     calibration_images: int = CALIBRATION_IMAGES
+    by_epoch: tuple[str, ...] = ()
     cache: str = "~/.cache/regnas/models"
     machine: Machine = field(default_factory=Machine)
 
@@ -61,6 +65,7 @@ class UpdateConfig:
         for label in [*self.models, *self.methods]:
             if not label.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f'"{label}" becomes a file name: use letters, digits, - and _')
+        check_by_epoch(self.by_epoch, self.methods)
         (first, oldest), *_, (last, newest) = self.models.items()
         if newest.checkpoint or not newest.trained:
             raise ValueError(f"models.{last} is there already: the newest model is the one that is trained")
@@ -76,6 +81,13 @@ class UpdateConfig:
     @property
     def chain(self) -> Chain:
         return Chain(tuple(Stage(name, release) for name, release in self.models.items()))
+
+
+def check_by_epoch(labels: Sequence[str], methods: Mapping[str, Method]) -> None:
+    unknown = [label for label in labels if label not in methods and label != EVERY_METHOD]
+    if unknown:
+        known = ", ".join([*methods, EVERY_METHOD])
+        raise ValueError(f'by_epoch must name methods, got "{unknown[0]}". Choose from {known}.')
 
 
 def load_update(source: str, assignments: Sequence[str] = ()) -> LoadedConfig[UpdateConfig]:

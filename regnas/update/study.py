@@ -5,7 +5,7 @@ Every trained network is kept by its content, so that resuming is running again:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,13 +14,24 @@ from regnas.errors import ConfigurationError
 from regnas.methods import METHODS, Chain, Method
 from regnas.methods.fine_tuning import FineTuning
 from regnas.methods.none import NoTreatment
-from regnas.models import Model, Training, all_parts, make_all, network_of, training_macs, weights_in
+from regnas.models import (
+    Model,
+    Training,
+    all_parts,
+    clipped_steps,
+    clipped_trainings,
+    make_all,
+    network_of,
+    training_macs,
+    weights_in,
+)
 from regnas.networks import parameters_of
-from regnas.report import write_update_report
+from regnas.report import UNTREATED, diagnostics_of, titles, write_update_report
 from regnas.run_folder import RunFolder
 from regnas.runtime.files import write_json
 from regnas.runtime.progress import track
 from regnas.update.config import UpdateConfig
+from regnas.update.epochs import BY_EPOCH, evaluate_by_epoch, remembered_by_epoch, watched_variants, watching
 from regnas.update.exported import write_updated
 from regnas.update.job import UpdateJob, check_stages, load_splits, open_shops, prepare
 from regnas.update.results import Counterpart, Outcome, summarise
@@ -43,7 +54,11 @@ class Variant:
 
 
 def run_update(
-    config: LoadedConfig[UpdateConfig], folder: RunFolder, sweeps: Sequence[str] = (), tune: bool = False
+    config: LoadedConfig[UpdateConfig],
+    folder: RunFolder,
+    sweeps: Sequence[str] = (),
+    by_epoch: Sequence[str] = (),
+    tune: bool = False,
 ) -> dict[str, Any]:
     """Train, predict, compare; the results, which are also in the report.
 
@@ -59,6 +74,11 @@ def run_update(
     variants = plan_all(config, job.chain)
     plain = NoTreatment().plan(job.chain)
     floor = noise_floor_models(job.chain, plain)
+    followed = remembered_by_epoch(folder, config.values, by_epoch)
+    watched = watched_variants(config.values, variants, followed)
+    if followed:
+        write_json(folder.path / BY_EPOCH, followed)
+    job = watching(job, watched)
     curves = {sweep: plan_sweep(job, sweep) for sweep in swept.values()}
     if swept:  # and all can be planned: a bad one would be in the way for good
         write_json(folder.path / SWEEPS, list(swept))
@@ -81,7 +101,11 @@ def run_update(
             facts=_facts(job),
             fine_tuned=next((each.predictions for each in outcomes if each.name == FINE_TUNING), None),
         )
-    results["tuning"] = tuning_results(job, choices)
+        results["tuning"] = tuning_results(job, choices)
+        rows = dict(zip((outcome.label for outcome in outcomes), titles(results), strict=True))
+        results["diagnostics"] = _diagnostics(job, outcomes, rows)
+        results["by_epoch"] = evaluate_by_epoch(job, watched, rows)
+        _note_clipping(job, results, {"no treatment": plain, **{each.label: each.plan for each in variants}})
     with folder.timed("report"):
         export_networks(job, variants)
         write_update_report(results, folder.report)
@@ -205,6 +229,20 @@ def describe_scenario(chain: Chain) -> str:
     if len(releases) > 2:
         changes.append(f"a chain of {len(releases)}")
     return ", ".join(changes)
+
+
+def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str, str]) -> dict[str, Any] | None:
+    """From the oldest to the newest model, all seeds together; what is not treated comes first."""
+    ordered = sorted(outcomes, key=lambda outcome: outcome.name != UNTREATED)
+    methods = [(each.label, rows[each.label], [(seed[0], seed[-1]) for seed in each.predictions]) for each in ordered]
+    return diagnostics_of(job.chain.stages[0].name, job.chain.stages[-1].name, methods)
+
+
+def _note_clipping(job: UpdateJob, results: dict[str, Any], plans: Mapping[str, Sequence[Model]]) -> None:
+    """Under the first method that needs a training, so that what all share is told of no treatment."""
+    trainings = [each for seed in job.seeds for each in clipped_trainings(job.shops[seed], plans)]
+    results["clipping"] = [each.to_json() for each in trainings]
+    results["facts"]["Clipped steps"] = clipped_steps(trainings)
 
 
 def _first_line(method: Method) -> str:

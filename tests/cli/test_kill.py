@@ -63,9 +63,7 @@ def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(fin
     ("number", "code", "moment"),
     [(signal.SIGINT, 130, "in the supernet's training"), (signal.SIGTERM, 143, "in the baselines")],
 )
-def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(
-    finished_run, tmp_path, command, number, code, moment
-):
+def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(finished_run, tmp_path, command, number, code, moment):
     config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
     process = start(config, run)
     wait_for(lambda: MOMENTS[moment](run), process)

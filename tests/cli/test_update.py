@@ -55,7 +55,7 @@ def test_the_run_folder_holds_what_is_promised(finished_update):
         "update.json",
         "update.md",
         "index.html",
-        *pictures("error-against-flips"),
+        *pictures("error-against-flips", "flip-diagnostics", "diagnostics-by-method"),
     }
     assert all(title in (report / "update.md").read_text() for title in TITLES)
     facts = json.loads((finished_update / "run.json").read_text())

@@ -165,5 +165,3 @@ def test_a_sweep_that_cannot_be_planned_is_not_in_the_way_later(refusal, config,
     assert "bcwi works on the weights of the old model" in lines[0]
     assert nothing_was_trained(tmp_path)
     assert refusal("update", tmp_path / "run") == (0, [])
-
-

@@ -164,13 +164,9 @@ def test_every_batch_norm_is_registered_right_after_its_convolution(supernet, sp
 def test_containment_is_that_of_the_tensors(supernet, space):
     """On extracted tensors, for more than 500 random pairs: contained exactly if all are leading slices."""
     random = Random(1)
-    by_kernel = {
-        size: supernet.extract(of_size.largest).state_dict() for size, of_size in kernel_spaces(space).items()
-    }
+    by_kernel = {size: supernet.extract(of_size.largest).state_dict() for size, of_size in kernel_spaces(space).items()}
     chains = [nested(space, random, length=10) for _ in range(3)]
-    weights = {
-        architecture: supernet.extract(architecture).state_dict() for chain in chains for architecture in chain
-    }
+    weights = {architecture: supernet.extract(architecture).state_dict() for chain in chains for architecture in chain}
     nested_pairs = [pair[::-1] for chain in chains for pair in combinations(chain, 2)]
     any_pairs = random.sample(list(permutations(weights, 2)), 500)
     assert all(contains(*pair) for pair in nested_pairs)
@@ -204,8 +200,10 @@ def kernel_spaces(space):
     def of_size(stage, size):
         return Stage(
             stage.min_depth,
-            tuple(tuple(block for block in options if dict(block.genes).get("kernel", size) == size)
-                  for options in stage.options),
+            tuple(
+                tuple(block for block in options if dict(block.genes).get("kernel", size) == size)
+                for options in stage.options
+            ),
         )
 
     return {size: replace(space, stages=tuple(of_size(stage, size) for stage in space.stages)) for size in sizes}
@@ -246,10 +244,7 @@ def test_training_one_architecture_moves_its_own_slices_only(supernet, space, im
         for parameter in supernet.parameters():
             if parameter.grad is not None:
                 parameter -= 0.1 * parameter.grad.sign()
-    moved = {
-        name: tensor != before[name]
-        for name, tensor in supernet.extract(space.largest).named_parameters()
-    }
+    moved = {name: tensor != before[name] for name, tensor in supernet.extract(space.largest).named_parameters()}
     shapes = {name: tensor.shape for name, tensor in supernet.extract(space.smallest).named_parameters()}
     for name, changed in moved.items():
         assert changed.any() == (name in shapes)

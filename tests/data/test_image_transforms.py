@@ -65,10 +65,12 @@ def test_imagenet_normalises_as_torchvision_does(tmp_path: Path, keep: str) -> N
     root = make_photographs(tmp_path / "photographs")
     splits = streamed(root, transform="imagenet", keep=keep).load()
     picture = Image.open(root / str(splits.report.ids[0]))
-    steps = transforms.Compose([
-        transforms.Resize(19),  # 16 / 0.875 = 18.3
-        transforms.CenterCrop(16),
-        transforms.ToTensor(),
-        transforms.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
-    ])
+    steps = transforms.Compose(
+        [
+            transforms.Resize(19),  # 16 / 0.875 = 18.3
+            transforms.CenterCrop(16),
+            transforms.ToTensor(),
+            transforms.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+        ]
+    )
     torch.testing.assert_close(splits.preprocessing(splits.report.images[:1])[0], steps(picture))

@@ -60,8 +60,11 @@ def test_grouping_changes_no_bit(some, runner):
 def test_what_candidates_share_is_run_once(some, supernet):
     trees = parts_trees(some, supernet.extract)
     nodes = [node for tree in trees for node in tree.nodes()]
-    prefixes = {tuple(list(architecture.blocks())[:end]) for architecture in some
-                for end in range(len(list(architecture.blocks())) + 1)}
+    prefixes = {
+        tuple(list(architecture.blocks())[:end])
+        for architecture in some
+        for end in range(len(list(architecture.blocks())) + 1)
+    }
     ends = len(set(some))
     assert len(nodes) == len(prefixes) + ends  # a part for every different beginning, and every end
     assert len(nodes) < sum(len(list(architecture.blocks())) + 2 for architecture in some)

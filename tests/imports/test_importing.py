@@ -170,9 +170,7 @@ def test_another_file_under_a_name_that_is_taken_is_refused_and_the_same_one_is_
     assert import_supernet(str(first), folder) == (imported, False)
     with pytest.raises(ConfigurationError) as error:
         import_supernet(str(second), folder)
-    assert str(error.value) == (
-        f"{imported.path} comes from another file ({first}): delete it or choose another name"
-    )
+    assert str(error.value) == (f"{imported.path} comes from another file ({first}): delete it or choose another name")
     assert import_supernet(str(second), folder, name="mine2")[1]
     imported.check()
 

@@ -120,9 +120,7 @@ def test_sub_networks_of_every_kind_of_supernet_are_proven_without_it(name):
     proof = containment_proof(*tensors)
     assert {entry["relation"] for entry in proof["shared"].values()} == relations
     differing = {
-        key
-        for key, tensor in tensors[0].items()
-        if tensor.ndim == 4 and tensor.shape[-1] != tensors[1][key].shape[-1]
+        key for key, tensor in tensors[0].items() if tensor.ndim == 4 and tensor.shape[-1] != tensors[1][key].shape[-1]
     }
     assert set(proof["not_comparable"]) == (differing if name.startswith("ofa") else set())
     parameters = space.cost(small).parameters

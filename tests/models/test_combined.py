@@ -147,9 +147,11 @@ def test_the_values_are_the_log_posterior_with_the_decision_on_top():
     module = BayesianDecision(Answers(0), Answers(1), OLD_CONFUSION.log(), NEW_CONFUSION.log(), 5.0)
     (values,) = module(torch.tensor([(0, 1)])).exp().tolist()
     assert values == pytest.approx([0.24 / 0.41, 0.16 / 0.41, 0.01 / 0.41])  # of 0 and 1 exchanged
-    (values,) = BayesianDecision(Answers(0), Answers(1), OLD_CONFUSION.log(), NEW_CONFUSION.log(), 1.0)(
-        torch.tensor([(0, 1)])
-    ).exp().tolist()
+    (values,) = (
+        BayesianDecision(Answers(0), Answers(1), OLD_CONFUSION.log(), NEW_CONFUSION.log(), 1.0)(torch.tensor([(0, 1)]))
+        .exp()
+        .tolist()
+    )
     assert values == pytest.approx([0.16 / 0.41, 0.24 / 0.41, 0.01 / 0.41])
 
 

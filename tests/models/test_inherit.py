@@ -77,5 +77,6 @@ def test_a_training_starts_where_the_older_one_ended(tmp_path, shop, monkeypatch
     monkeypatch.setattr("regnas.training.Trainer.train", first_state)
     shop.module(Trained(SMALL, "new", start=old))
     assert seen["classifier.weight"].shape == (4, 8)
-    assert all(torch.equal(seen[name][: len(tensor)] if tensor.ndim else seen[name], tensor)
-               for name, tensor in older.items())
+    assert all(
+        torch.equal(seen[name][: len(tensor)] if tensor.ndim else seen[name], tensor) for name, tensor in older.items()
+    )

@@ -36,7 +36,7 @@ def shelves(shop):
     return sorted(path for path in shop.folder.iterdir() if path.is_dir())
 
 
-def no_training(*_arguments):
+def no_training(*_arguments, **_keywords):
     raise AssertionError("this is kept already")
 
 

@@ -66,8 +66,12 @@ def test_the_share_that_explores_is_not_ranked():
     """All of it exploring, a generation is no better than what evolution breeds."""
     told = told_fives(60, 0)
     ranked, explored = (
-        np.mean([fives(each) for each in ALGORITHMS["predictor_guided"](explore=share, pool=400).ask(
-            SPACE, BUDGET, told, Random(1))])
+        np.mean(
+            [
+                fives(each)
+                for each in ALGORITHMS["predictor_guided"](explore=share, pool=400).ask(SPACE, BUDGET, told, Random(1))
+            ]
+        )
         for share in (0.0, 1.0)
     )
     bred = [fives(each) for each in Evolution().ask(SPACE, BUDGET, told, Random(1))]

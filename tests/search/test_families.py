@@ -100,9 +100,7 @@ def test_every_budget_is_read_from_one_front(family_search, space):
     assert len(run) == 9 * 2
     assert all(contains(trial.architecture, members["small"]) for trial in run)
     assert all(114_000 <= trial.macs <= 210_000 for trial in run)
-    fitting = [
-        trial for trial in run if space.cost(trial.architecture) in BUDGETS["medium"]
-    ]
+    fitting = [trial for trial in run if space.cost(trial.architecture) in BUDGETS["medium"]]
     if fitting:  # the reward of the medium member has the small one as its only reference, as the run had
         assert members["medium"] in [trial.architecture for trial in fitting]
         best = max(trial.reward for trial in fitting)

@@ -91,9 +91,7 @@ class Evolution:
         ranked = sorted(told, key=lambda trial: (*standing(trial), trial.architecture.id))
         return [trial.architecture for trial in ranked[: self.parent_count]]
 
-    def offspring(
-        self, space: SearchSpace, best: Sequence[Architecture], random: Random, misses: int = 0
-    ) -> Offspring:
+    def offspring(self, space: SearchSpace, best: Sequence[Architecture], random: Random, misses: int = 0) -> Offspring:
         """Two parents that mix, or one that mutates at places which chance picks.
 
         After ``misses``, children that were all known, one mutates at so many places more.

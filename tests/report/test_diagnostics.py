@@ -1,0 +1,120 @@
+"""Which samples flip, as the reports tell and draw it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from regnas.flips import Predictions
+from regnas.report import diagnostics_of, write_report, write_update_report
+from regnas.report.diagnostics import diagnostics_markdown, rows, share_by_rank, summary
+from regnas.report.epoch_plots import flips_by_epoch_in_words
+
+from .helpers import Page, contents, method, pictures, sample_ids
+from .update_helpers import none, update
+
+EVIL = '"><script>alert(1)</script>'
+
+
+def answered(chances, model):
+    """Logits whose softmax these are; class 0 is the label of every sample."""
+    logits = np.log(np.array(chances, dtype=np.float32))
+    targets = np.zeros(len(logits), dtype=np.int64)
+    return Predictions(model, sample_ids(len(logits)), targets, logits.argmax(axis=1), logits)
+
+
+# Sample 0 flips: the wrong class was second. Sample 1 stays right, sample 2 wrong, with the same answer.
+OLD = answered([(0.5, 0.4, 0.1), (0.98, 0.01, 0.01), (0.3, 0.1, 0.6)], "old")
+NEW = answered([(0.2, 0.7, 0.1), (0.9, 0.05, 0.05), (0.2, 0.1, 0.7)], "new")
+
+
+@pytest.fixture(scope="module")
+def diagnostics():
+    return diagnostics_of("old", "new", [("none", "No treatment", [(OLD, NEW)]), ("same", "Same", [(OLD, OLD)])])
+
+
+def test_what_one_sees_is_said_in_words(diagnostics):
+    text = summary(diagnostics)
+    # the entropy of sample 0 is between those of 2 (larger, as 0.3 and 0.6 are more even with 0.1) and 1
+    assert text.startswith("No treatment: of 1 negative flips from old to new, ")
+    assert "ranks second in old for 100 % of the flips and below the third for 0 %" in text
+    assert "p(true class) − p(wrong class) is +0.10 in old and −0.50 in new (median)" in text
+    assert text.endswith("On the 1 errors of both models old answers the same wrong class in 100 %.")
+
+
+def test_the_table_has_a_row_a_method_and_dashes_without_flips(diagnostics):
+    first, second = rows(diagnostics)
+    assert first[:2] == ["No treatment", "1"]
+    assert first[-4:] == ["100", "100", "+0.10", "−0.50"]
+    assert second == ["Same", "0", *["–"] * 7]
+    assert summary({**diagnostics, "methods": diagnostics["methods"][1:]}) == "Same: no sample flips from old to new."
+
+
+def test_ranks_from_five_on_are_shown_together():
+    ranks = {"counts": [0, 4, 1, 1, 1, 0, 0, 0, 0, 1], "beyond": 1, "unknown": 1, "median": 2.5}
+    assert share_by_rank({"samples": 10, "wrong_class_in_reference": ranks}) == [0, 0.4, 0.1, 0.1, 0.3, 0.1]
+
+
+def test_without_logits_there_is_nothing_to_say():
+    bare = OLD.answered_by("bare", OLD.predicted)
+    assert diagnostics_of("old", "new", [("none", "No treatment", [(bare, NEW)])]) is None
+    assert diagnostics_markdown(None) == ""
+
+
+def test_the_report_of_a_run_compares_the_smallest_with_the_largest(tmp_path):
+    family = method("family", ("100", "110", "110"), "Family", predictions=(OLD, OLD, NEW))
+    other = method("other", ("100", "110", "110"), EVIL, predictions=(OLD, NEW, OLD))
+    made = write_report(contents(family, other), tmp_path)
+    found = json.loads((tmp_path / "flips.json").read_text())["diagnostics"]
+    assert found == json.loads(json.dumps(made["diagnostics"]))
+    assert (found["reference"], found["new"]) == ("small", "large")
+    assert [each["negative_flips"] for each in found["methods"]] == [1, 0]
+    assert pictures("flip_diagnostics", "diagnostics_by_method") <= {path.name for path in tmp_path.iterdir()}
+    page = Page((tmp_path / "index.html").read_text())
+    assert page.problems == []
+    assert "Family: of 1 negative flips from small to large" in page.text
+    assert not page.attributes("script")
+    identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(identifiers) == len(set(identifiers))
+    assert "## Which samples flip" in (tmp_path / "flips.md").read_text()
+
+
+def course(label, *train):
+    of_split = {"samples": 4096, "error_rate": [0.3, 0.2], "relative_nfr": [0.5, 0.4], "by_seed": []}
+    return {
+        "label": label,
+        "title": label,
+        "reference": "old",
+        "new": "new",
+        "epochs": [1, 2],
+        "train": of_split | {"nfr": list(train)},
+        "report": of_split | {"nfr": [0.08, 0.0456]},
+    }
+
+
+def test_the_report_of_an_update_shows_the_diagnostics_and_the_epochs(diagnostics, tmp_path):
+    courses = [course("none", 0.05, 0.0123), course(EVIL, 0.05, 0.01)]
+    write_update_report(update(none(), diagnostics=diagnostics, by_epoch=courses), tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert pictures("flip-diagnostics", "diagnostics-by-method", "by-epoch") <= names
+    page = Page((tmp_path / "index.html").read_text())
+    assert page.problems == []
+    assert [each["id"] for each in page.attributes("h2")][2:4] == ["diagnostics", "epochs"]
+    assert "none 1.23 % of the 4,096 training samples and 4.56 % of the report split" in page.text
+    assert "2 seeds pooled" in page.text
+    assert not page.attributes("script")
+
+
+def test_of_many_methods_a_few_are_told_in_words():
+    text = flips_by_epoch_in_words([course(f"method {number}", 0.1, 0.05) for number in range(9)])
+    assert "method 3" in text
+    assert "method 4" not in text
+
+
+def test_an_update_of_an_earlier_version_has_none_of_it(tmp_path):
+    write_update_report(update(none()), tmp_path)
+    headings = [each["id"] for each in Page((tmp_path / "index.html").read_text()).attributes("h2")]
+    assert "diagnostics" not in headings
+    assert "epochs" not in headings
