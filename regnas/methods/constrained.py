@@ -16,11 +16,11 @@ class ConstrainedTraining:
 
     min_w CE(w) subject to NFR(w; old) <= target. A step minimizes (CE + lambda * H) / (1 + lambda), where H stands for
     the NFR, on samples that the old model predicts correctly: ``surrogate`` "hinge" is a hinge on the logit ``margin``,
-    which bounds the NFR from above; "divergence" is the divergence from the old model at ``temperature``, which can
-    always be lowered by being more like the old model. lambda >= 0 rises while the NFR on training samples that are
-    held out (a share ``held_out``) is above the target, and falls while it is below, by at most ``rate`` per epoch. The
-    log has lambda and the held-out NFR of every epoch: they tell whether the target was met. Several references have a
-    multiplier each.
+    which bounds the NFR from above; "divergence" is the divergence from the old model at ``temperature``. lambda >= 0
+    rises while the NFR on training samples that are held out (a share ``held_out``) is above the target, and falls
+    while it is below, by at most ``rate`` per epoch; during the share ``warm_up`` of the training it stays 0. The log
+    has lambda and the held-out NFR of every epoch, which tell whether the target was met: nothing guarantees it.
+    Several references have a multiplier each.
 
     Held-out samples are ones that the old model was not trained on, if there are enough. If both releases have the same
     data, there are none: the old model is then correct on more of them than on new data, and the training is stricter
@@ -33,6 +33,7 @@ class ConstrainedTraining:
     margin: float = 1.0
     temperature: float = 100.0
     rate: float = 1.0
+    warm_up: float = 0.5
     held_out: float = 0.1
 
     targeted: ClassVar[bool] = True
@@ -45,6 +46,8 @@ class ConstrainedTraining:
                 raise ValueError(f"{name} must be above 0 and below 1, got {value}. It is a share: 1 % is 0.01.")
         if not 0 < self.rate < float("inf"):
             raise ValueError(f"rate must be above 0 and finite, got {self.rate}. 1 is a good start.")
+        if not 0 <= self.warm_up < 1:
+            raise ValueError(f"warm_up must be at least 0 and below 1, got {self.warm_up}. It is a share of training.")
         losses.FlipHinge(self.margin)
         losses.FocalDistillationKL(temperature=self.temperature)
 
@@ -65,6 +68,7 @@ class ConstrainedTraining:
             share=plain.share,
             start=plain.start,
             rate=self.rate,
+            warm_up=self.warm_up,
             surrogate=self._surrogate(),
             held_out=self.held_out,
         )

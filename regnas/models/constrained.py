@@ -50,6 +50,7 @@ class Constrained:
     share: Share = WHOLE
     start: Model | None = None
     rate: float = 1.0
+    warm_up: float = 0.5
     surrogate: Loss = field(default_factory=FlipHinge)
     held_out: float = 0.1
 
@@ -85,6 +86,7 @@ class Constrained:
             rate=self.rate,
             steps_per_epoch=trainer.steps_per_epoch,
             name=self._name(shop),
+            warm_up=self.warm_up,
             surrogate=self._on_all_classes(),
         )
         description = f"train {self.chance} {shop.identity(self)[:6]}" if shop.aloud else ""

@@ -91,8 +91,9 @@ class ConstrainedObjective:
 
     lambda_r <- max(0, lambda_r + rate / steps_per_epoch * clamp(NFR_r / target - 1, -1, 1)),
 
-    with NFR_r averaged over the last held-out batches. Without the clamp, the high NFR of the first epochs would drive
-    lambda so far up that it could not return: if the target is small, an NFR of 0 is only a little below it.
+    with NFR_r averaged over the last held-out batches. During the share ``warm_up`` of the training lambda stays 0: a
+    network that has yet to learn flips much, whatever the constraint, and would drive lambda to where it cannot return
+    from in time. The clamp is for the same reason: if the target is small, an NFR of 0 is only a little below it.
     """
 
     olds: Sequence[nn.Module]
@@ -101,6 +102,7 @@ class ConstrainedObjective:
     rate: float
     steps_per_epoch: int
     name: str  # in the log
+    warm_up: float = 0.0
     surrogate: Loss = field(default_factory=FlipHinge)
     label_loss: Loss = field(default_factory=CrossEntropy)
 
@@ -118,7 +120,8 @@ class ConstrainedObjective:
 
     def _ascend(self, model: WithMultipliers, step: Step) -> None:
         flip_rates = self.held_out.flip_rates(model.network, step.index, step.images.device)
-        model.ascend(flip_rates, self.target, self.rate / self.steps_per_epoch)
+        rate = self.rate if step.progress >= self.warm_up else 0.0
+        model.ascend(flip_rates, self.target, rate / self.steps_per_epoch)
         epoch, within = divmod(step.index, self.steps_per_epoch)
         if within + 1 == self.steps_per_epoch:
             model.close_epoch(epoch)

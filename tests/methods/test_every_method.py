@@ -110,7 +110,7 @@ IMPOSSIBLE = {
     "common_teacher": [{"members": 0}, {"temperature": 0.0}],
     "co_training": [{"start": 1.0}, {"start": -0.1}],
     "mpt": [{"bias": -1.0}, {"alpha": -1.0}, {"beta": -1.0}, {"temperature": 0.0}],
-    "constrained": [{"target": 0.0}, {"target": 1.0}, {"margin": 0.0}, {"rate": 0.0}, {"held_out": 1.0}],
+    "constrained": [{"target": 0.0}, {"target": 1.0}, {"margin": 0.0}, {"rate": 0.0}, {"warm_up": 1.0}],
     "churn_distillation": [{"share": -0.1}, {"share": 1.1}],
     "knowledge_distillation": [{"temperature": 0.0}],
     "focal_distillation_kl": [{"alpha": -1.0}, {"beta": -1.0}, {"temperature": 0.0}],

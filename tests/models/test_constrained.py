@@ -24,7 +24,7 @@ from tests.models.making import RECIPE, SMALL, same, state, workshop
 OLD = Trained(SMALL, "old")
 HALF = Trained(SMALL, "old", share=Share(0.5))
 OF_TWO = Trained(SMALL, "old", share=Share(1.0, 0.5))
-MODEL = Constrained(SMALL, (OLD,), 0.05, "new")
+MODEL = Constrained(SMALL, (OLD,), 0.05, "new", warm_up=0.0)
 
 
 def kept_state(shop, model):
@@ -71,6 +71,9 @@ def test_the_multiplier_rises_if_the_target_is_out_of_reach_and_stays_at_zero_if
     assert not same(state(shop, strict), state(shop, easy))
     assert rising.tolist() == pytest.approx([1.0, 2.0, 3.0, 4.0])  # by the rate per epoch
     assert kept_state(shop, easy)["history"][:, 0, 0].tolist() == [0.0] * 4
+    later = replace(strict, warm_up=0.5)
+    shop.module(later)
+    assert kept_state(shop, later)["history"][:, 0, 0].tolist() == pytest.approx([0.0, 0.0, 1.0, 2.0])
 
 
 @pytest.mark.parametrize("fail", [False, True], ids=["signal", "crash"])
@@ -163,6 +166,7 @@ def test_every_part_of_it_is_part_of_its_identity(shop):
         replace(MODEL, olds=(HALF,)),
         replace(MODEL, olds=(OLD, HALF)),
         replace(MODEL, rate=2.0),
+        replace(MODEL, warm_up=0.5),
         replace(MODEL, surrogate=FlipHinge(2.0)),
         replace(MODEL, surrogate=FocalDistillationKL(0.0, 1.0)),
         replace(MODEL, held_out=0.2),
