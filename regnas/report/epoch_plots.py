@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -13,7 +13,7 @@ from regnas.rendering.figures import COLOURS, MARKERS, WIDTH, shown
 from regnas.rendering.formatting import percent
 
 MEASURES = {"error_rate": "error rate (%)", "nfr": "NFR (%)", "relative_nfr": "relative NFR (%)"}
-SPLITS = {"report": ("-", "report split"), "train": ("--", "training split")}
+SPLITS: dict[str, tuple[Literal["-", "--"], str]] = {"report": ("-", "report split"), "train": ("--", "training split")}
 MOST_TOLD = 4  # in words; the figure and update.json have all
 GREY = "#6b7280"
 
@@ -21,7 +21,7 @@ GREY = "#6b7280"
 def flips_by_epoch(courses: Sequence[Mapping[str, Any]]) -> Figure:
     """A panel a measure, a colour a method; the report split solid, the training split dashed."""
     figure = Figure(figsize=(WIDTH, 3.3 + 0.17 * ((len(courses) + 1) // 3)), layout="constrained")
-    handles = []
+    handles: list[Line2D] = []
     for axes, (name, label) in zip(figure.subplots(1, len(MEASURES)), MEASURES.items(), strict=True):
         for index, course in enumerate(courses):
             colour = COLOURS[(index + index // len(MARKERS)) % len(COLOURS)]
