@@ -65,7 +65,8 @@ def run(
 ) -> dict[str, Any] | None:
     """Go through the stages up to ``last``; the comparison of the report, where it came to that.
 
-    ``tune`` chooses the keys of baselines that are "auto" again, whatever the configuration has for them. Of several processes, which train the supernet together, only the leader goes on after that.
+    ``tune`` chooses the keys of baselines that are "auto" again, whatever the configuration has for them. Of several
+    processes, which train the supernet together, only the leader goes on after that.
     """
     job = processes.in_turn(lambda: prepare(config, folder, executor, added_budgets, polish, processes))
     with folder.timed("train"):

@@ -39,10 +39,10 @@ class Tried:
 class Choice:
     """A key of a method and the value that was chosen for it.
 
-    ``tried`` is empty if the value comes with the configuration (``[chosen]``). ``eligible`` says whether some value was
-    as accurate as no treatment; if none was, the most accurate one is taken. ``at_edge`` is set if the ladder of values
-    ended before an interior choice was found. ``training_macs`` are the multiply-adds of all trainings of the grid, for
-    one seed, the chosen value included and what no treatment needs too left out.
+    ``tried`` is empty if the value comes with the configuration (``[chosen]``). ``eligible`` says whether some value
+    was as accurate as no treatment; if none was, the most accurate one is taken. ``at_edge`` is set if the ladder of
+    values ended before an interior choice was found. ``training_macs`` are the multiply-adds of all trainings of the
+    grid, for one seed: the chosen value included, what no treatment needs left out.
     """
 
     label: str
@@ -116,7 +116,7 @@ class Tuner:
     def _beyond(
         self, method: Method, key: str, grid: Grid, values: Sequence[float], index: int | None
     ) -> float | None:
-        """The value to try next: beyond the end at which the choice lies; None if it lies inside, or the ladder ends."""
+        """The value to try next, beyond the end at which the choice lies; None if it lies inside or the ladder ends."""
         if index is not None and 0 < index < len(values) - 1:
             return None
         # Without an eligible value less treatment is wanted.

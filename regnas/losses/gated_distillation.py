@@ -16,9 +16,10 @@ class GatedDistillation:
     """Temperature-scaled divergence only where the network itself is wrong (or only where it is right).
 
     1[argmax_k z_k != y] * tau^2 * KL(softmax(r / tau) || softmax(z / tau)), with z the network's logits, r the
-    reference's, y the label and tau the temperature; ``where = "right"`` turns the gate around. The gate looks at
-    all classes of the network, the divergence at those that both know; the gate passes no gradient. The method is the sum of two: to the old model where the network is wrong, and to the new model that
-    was trained without treatment where it is right.
+    reference's, y the label and tau the temperature; ``where = "right"`` turns the gate around. The gate looks at all
+    classes of the network, the divergence at those that both know; the gate passes no gradient. The method is the sum
+    of two: to the old model where the network is wrong, and to the new model that was trained without treatment where
+    it is right.
     """
 
     where: Literal["right", "wrong"] = "wrong"

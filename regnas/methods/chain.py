@@ -125,7 +125,7 @@ class Chain:
 
 
 def label_weight(weight: float, mixture: Mixture) -> float:
-    """Of cross-entropy beside a term of this weight: 1 in a ``sum``, 1 - weight in a ``convex`` mixture (PCT, eq. 4)."""
+    """Of cross-entropy beside a term of this weight: 1 in a ``sum``, 1 - weight if ``convex`` (PCT, eq. 4)."""
     if mixture == "convex" and not 0 <= weight <= 1:
         raise ValueError(f'weight is {weight}: in a convex mixture it has to lie between 0 and 1, else mixture = "sum"')
     return 1 - weight if mixture == "convex" else 1.0

@@ -66,4 +66,4 @@ def check_chosen(chosen: Chosen, methods: Mapping[str, Any], section: str) -> No
             raise ValueError(f"chosen.{label}: there is no {section}.{label}")
         for key in values:
             if key not in (known := grids_of(methods[label])):
-                raise ValueError(f"chosen.{label}.{key}: {label} has no such key to choose (it has: {', '.join(known)})")
+                raise ValueError(f"chosen.{label}.{key}: {label} has no such key to choose (it has {', '.join(known)})")

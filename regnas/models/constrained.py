@@ -20,6 +20,7 @@ from regnas.models.workshop import Workshop
 from regnas.networks import Network
 from regnas.training import (
     PASSES_OF_A_STEP,
+    Clipping,
     ConstrainedObjective,
     HeldOut,
     Recipe,
@@ -72,7 +73,7 @@ class Constrained:
                 log.info("%s: %s", self._name(shop), kept.line(epoch))
         return kept.network
 
-    def _train(self, shop: Workshop, model: nn.Module, folder: Path) -> nn.Module:
+    def _train(self, shop: Workshop, model: nn.Module, folder: Path) -> tuple[nn.Module, Clipping]:
         assert isinstance(model, WithMultipliers)
         if self.start:
             inherit(model.network, shop.module(self.start))
@@ -89,10 +90,10 @@ class Constrained:
             warm_up=self.warm_up,
             surrogate=self._on_all_classes(),
         )
-        description = f"train {self.chance} {shop.identity(self)[:6]}" if shop.aloud else ""
-        trainer.train(model, objective, key, folder, description)
+        description = f"train {shop.name_of(self)}, seed {shop.seed}" if shop.aloud else ""
+        clipping = trainer.train(model, objective, key, folder, description)
         calibrate(model.network, shop.calibration(self.share))
-        return model
+        return model, clipping
 
     def training_macs(self, shop: Workshop) -> int:
         """Three passes of the network per image, one of each old model, and one of the network per held-out image."""

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from regnas.data import Preprocessing, Split
 from regnas.errors import ArtifactError
 from regnas.runtime.npz import ArraySpec, read_arrays, write_arrays
-from regnas.training import calibrate, logits_on
+from regnas.training import Prepared, calibrate, logits_on
 from regnas.training.checkpoint import newest_step
 
 EPOCHS = "epochs.npz"
@@ -79,7 +79,7 @@ class Recorder:
 
     path: Path
     samples: WatchedSamples
-    calibration: Tensor  # images
+    calibration: Prepared
     preprocessing: Preprocessing
     device: torch.device
 

@@ -19,7 +19,16 @@ from regnas.models.trained import inherit
 from regnas.models.workshop import Workshop
 from regnas.networks import Network
 from regnas.runtime.randomness import generator
-from regnas.training import PASSES_OF_A_STEP, Objective, PulledToMean, Recipe, SideBySide, TwinBootstraps, calibrate
+from regnas.training import (
+    PASSES_OF_A_STEP,
+    Clipping,
+    Objective,
+    PulledToMean,
+    Recipe,
+    SideBySide,
+    TwinBootstraps,
+    calibrate,
+)
 
 
 class Bond(Protocol):
@@ -85,15 +94,15 @@ class JointTraining:
         ]
         return shop.kept(self, SideBySide(networks), lambda fresh, folder: self._train(shop, fresh, folder))
 
-    def _train(self, shop: Workshop, model: nn.Module, folder: Path) -> nn.Module:
+    def _train(self, shop: Workshop, model: nn.Module, folder: Path) -> tuple[nn.Module, Clipping]:
         assert isinstance(model, SideBySide)
         identity = shop.identity(self)
         for network, start in zip(model.networks, self.starts, strict=False):
             inherit(network, shop.module(start))
-        description = f"train {self.chance} {identity[:6]}" if shop.aloud else ""
+        description = f"train {shop.name_of(self)}, seed {shop.seed}" if shop.aloud else ""
         trainer = shop.trainer(self.recipe(shop), self.share)
-        trainer.train(model, self.bond.objective(shop, self), (shop.seed, "training", identity), folder, description)
-        return model
+        key = (shop.seed, "training", identity)
+        return model, trainer.train(model, self.bond.objective(shop, self), key, folder, description)
 
     def training_macs(self, shop: Workshop) -> int:
         return 0
@@ -122,7 +131,7 @@ class MemberOf:
 
     def build(self, shop: Workshop) -> nn.Module:
         fresh = shop.fresh(self.network, self.share.classes_of(shop.classes), shop.identity(self))
-        return shop.kept(self, fresh, lambda _network, _folder: self._take(shop))
+        return shop.kept(self, fresh, lambda _network, _folder: (self._take(shop), None))
 
     def _take(self, shop: Workshop) -> nn.Module:
         joint = shop.module(self.joint)

@@ -29,6 +29,8 @@ from regnas.training import Clipping, Prepared, Recipe, Trainer, log_clipping, l
 NETWORK = "network.safetensors"
 RECORD = "model.json"
 CHECKPOINTS = "checkpoints"
+
+Train = Callable[[nn.Module, Path], tuple[nn.Module, Clipping | None]]  # a network, and where its checkpoints go
 CHECKPOINTS_AGAIN = "checkpoints-again"  # of a network that is kept, and trained again for its answers by epoch
 
 
@@ -113,9 +115,7 @@ class Workshop:
             self._modules[identity] = model.build(self).requires_grad_(False).eval()
         return self._modules[identity]
 
-    def kept(
-        self, model: Training, network: nn.Module, train: Callable[[nn.Module, Path], tuple[nn.Module, Clipping]]
-    ) -> nn.Module:
+    def kept(self, model: Training, network: nn.Module, train: Train) -> nn.Module:
         """Load the trained weights of a model into ``network``; where there are none, train them and keep them."""
         folder = self._shelf(model)
         if self.is_kept(model):
@@ -127,7 +127,9 @@ class Workshop:
                 return self._trained_again(folder, network, train)
             network, clipping = train(network, folder / CHECKPOINTS)
             sha256 = save_tensors(folder / NETWORK, network.state_dict())
-            record = {"sha256": sha256, "model": content_of(model), "seed": self.seed, "clipping": clipping.to_json()}
+            record = {"sha256": sha256, "model": content_of(model), "seed": self.seed}
+            if clipping is not None:  # a network of a joint training has no steps of its own
+                record["clipping"] = clipping.to_json()
             write_json(folder / RECORD, record)
             shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
         return network
@@ -139,7 +141,7 @@ class Workshop:
         return model not in self.watched or self.answers(model).epochs >= model.recipe(self).epochs
 
     def _trained_again(
-        self, folder: Path, network: nn.Module, train: Callable[[nn.Module, Path], tuple[nn.Module, Clipping]]
+        self, folder: Path, network: nn.Module, train: Train
     ) -> nn.Module:
         """For the answers by epoch of a network that is kept without them: the same training, and the same bits."""
         network, _ = train(network, folder / CHECKPOINTS_AGAIN)

@@ -73,5 +73,5 @@ def test_baselines_that_start_from_the_smaller_members_weights_are_refused_befor
 
 def test_without_epochs_only_the_search_of_the_supernet_is_a_baseline():
     check_baseline("accuracy_only", BASELINES["accuracy_only"](), trains=False)
-    with pytest.raises(ValueError, match="baselines.ensemble trains networks: set training.epochs"):
+    with pytest.raises(ValueError, match=r"baselines\.ensemble trains networks: set training\.epochs"):
         check_baseline("ensemble", BASELINES["ensemble"](), trains=False)

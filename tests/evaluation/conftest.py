@@ -26,7 +26,8 @@ def some(space):
 def open_evaluator(plugin, supernet, splits):
     weights = SupernetWeights.of(supernet, plugin, splits.input_shape, 3)
     on_cpu = torch.device("cpu")
-    return lambda choice: Evaluator.on_executor(ExecutorChoice.parse(choice), weights, splits, CalibrationImages(64, 64), on_cpu)
+    images = CalibrationImages(64, 64)
+    return lambda choice: Evaluator.on_executor(ExecutorChoice.parse(choice), weights, splits, images, on_cpu)
 
 
 @pytest.fixture(scope="session")
