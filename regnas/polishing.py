@@ -34,7 +34,7 @@ POINTS = "points.json"
 def _lessons() -> dict[str, TeachingTerm]:
     return {
         "distillation": TeachingTerm(Largest(), KnowledgeDistillation()),
-        "congruence": TeachingTerm(Mean(), LogitDifferenceInhibition(), 0.1, Ramp(0.67, 0.72)),
+        "congruence": TeachingTerm(Mean(), LogitDifferenceInhibition(), 1.0, Ramp(0.67, 0.72)),
     }
 
 
