@@ -2,9 +2,13 @@
 
     python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS
 
-runs the presets ``update_cifar10`` (a larger architecture) and ``update_cifar10_data`` (fine-tuning on more data, with
-the curve of BCWI), about an hour and a half on two cores, and writes update_cifar10.json and update_cifar10.md beside
-this file. CIFAR10 is a folder with train/<class>/*.jpg and test/<class>/*.jpg. What was interrupted is resumed.
+runs the presets ``update_cifar10`` (a larger architecture) and ``update_cifar10_data`` (fine-tuning on more data), with
+every key that is "auto" chosen on the search split, and writes update_cifar10.json and update_cifar10.md beside this
+file. CIFAR10 is a folder with train/<class>/*.jpg and test/<class>/*.jpg. What was interrupted is resumed. If RUNS has
+folders seed0, seed1, ... of ``benchmarks/digits_seeds.py``, the orders of the search are read from those.
+
+An order "A below B" is decided by the 95 % interval of the paired difference A - B over seeds and samples: it agrees if
+the interval lies below 0, disagrees if it lies above 0, and is undecided otherwise.
 """
 
 from __future__ import annotations
@@ -15,138 +19,201 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.flips import Predictions, load_predictions, mean_interval, mean_nfr_values
 from regnas.report import update_markdown
 
 HERE = Path(__file__).parent
+NOTES = HERE / "update_cifar10_notes.md"
 SWEEP = "bcwi.alpha=0:1:0.1"
+
+BySeed = Sequence[Sequence[Predictions]]
+Measure = Literal["NFR", "ER"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """In this measure the first method is below the second; or, with ``close``, they differ by no more than that."""
+
+    paper: str
+    claim: str
+    measure: Measure
+    first: str
+    second: str
+    close: float | None = None
+
+
+ARCHITECTURE = (
+    Order("PCT", "KD below no treatment", "NFR", "knowledge_distillation", "none"),
+    Order("PCT", "FD-KL below no treatment", "NFR", "focal_distillation_kl", "none"),
+    Order("PCT", "FD-LM below no treatment", "NFR", "focal_distillation_lm", "none"),
+    Order("PCT", "FD-KL below KD", "NFR", "focal_distillation_kl", "knowledge_distillation"),
+    Order("PCT", "FD-LM below KD", "NFR", "focal_distillation_lm", "knowledge_distillation"),
+    Order("PCT", "naive within 0.5 points of no treatment", "NFR", "naive", "none", close=0.005),
+    Order("PCT", "no treatment below FD-LM", "ER", "none", "focal_distillation_lm"),
+    Order("PCT", "the ensemble paragon below no treatment", "NFR", "ensemble", "none"),
+    Order("PCT", "the ensemble paragon below KD", "NFR", "ensemble", "knowledge_distillation"),
+    Order("PCT", "the ensemble paragon below FD-KL", "NFR", "ensemble", "focal_distillation_kl"),
+    Order("PCT", "the ensemble paragon below FD-LM", "NFR", "ensemble", "focal_distillation_lm"),
+    Order("ELODI", "ELODI below no treatment", "NFR", "elodi", "none"),
+    Order("ELODI", "ELODI below FD-KL", "NFR", "elodi", "focal_distillation_kl"),
+    Order("ELODI", "ELODI below FD-LM", "NFR", "elodi", "focal_distillation_lm"),
+    Order("ELODI", "the ensemble paragon below ELODI", "NFR", "ensemble", "elodi"),
+    Order("ELODI", "ELODI below no treatment", "ER", "elodi", "none"),
+    Order("ELODI", "BU-CR below no treatment", "NFR", "bayesian_update", "none"),
+    Order("Xie et al.", "the centric member below no treatment", "NFR", "centric", "none"),
+    Order("Jiang et al.", "churn distillation below no treatment", "NFR", "churn_distillation", "none"),
+)
+DATA = (
+    Order("BCWI", "BCWI below fine-tuning", "NFR", "bcwi", "none"),
+    Order("BCWI", "BCWI within 0.5 points of fine-tuning", "ER", "bcwi", "none", close=0.005),
+    Order("BCWI", "Soup BCWI below BCWI", "NFR", "bcwi_soup", "bcwi"),
+    Order("BCWI", "Fisher BCWI below BCWI", "NFR", "bcwi_fisher", "bcwi"),
+    Order("BCWI", "BCWI below EWC", "NFR", "bcwi", "ewc"),
+    Order("BCWI", "BCWI below prior weight decay", "NFR", "bcwi", "prior_weight_decay"),
+    Order("BCWI", "BCWI below Mixout", "NFR", "bcwi", "mixout"),
+    Order("BCWI", "BCWI below KD", "NFR", "bcwi", "knowledge_distillation"),
+    Order("BCWI", "EWC below fine-tuning", "NFR", "ewc", "none"),
+    Order("BCWI", "prior weight decay below fine-tuning", "NFR", "prior_weight_decay", "none"),
+    Order("BCWI", "Mixout below fine-tuning", "NFR", "mixout", "none"),
+    Order("PCT supplement", "FD-KL below fine-tuning", "NFR", "focal_distillation_kl", "none"),
+    Order("PCT supplement", "FD-LM below fine-tuning", "NFR", "focal_distillation_lm", "none"),
+    Order("PCT supplement", "FD-LM below KD, fine-tuning", "NFR", "focal_distillation_lm", "knowledge_distillation"),
+)
+SEARCH = (
+    Order("REG-NAS", "R2 with containment below R0 (digits, before polishing)", "NFR", "unpolished", "accuracy_only"),
+    Order("REG-NAS", "R2 with containment within 0.5 points of R0", "ER", "unpolished", "accuracy_only", close=0.005),
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--images", type=Path, required=True, help="folder with train/ and test/")
     parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
+    parser.add_argument("--cache", type=Path, help="where trained networks are kept, if not in the user's cache")
     options = parser.parse_args()
-    data = run("update_cifar10_data", options, "--sweep", SWEEP)
-    architecture = run("update_cifar10", options)
+    studies = [run("update_cifar10", options), run("update_cifar10_data", options, "--sweep", SWEEP)]
+    orders = [
+        *(decided(order, *of_study(options.runs / "update_cifar10", order)) for order in ARCHITECTURE),
+        *(decided(order, *of_study(options.runs / "update_cifar10_data", order)) for order in DATA),
+    ]
+    families = sorted(options.runs.glob("seed[0-9]*"))
+    if families:
+        orders += [decided(order, *of_families(families, order)) for order in SEARCH]
     result = {
         "command": "python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS",
         "cores": os.cpu_count(),
-        "studies": [architecture, data],
-        "orders": [*architecture_orders(architecture["results"]), *data_orders(data["results"])],
+        "studies": studies,
+        "orders": orders,
     }
     (HERE / "update_cifar10.json").write_text(json.dumps(result, indent=1) + "\n")
     (HERE / "update_cifar10.md").write_text(markdown(result))
-    print(orders_table(result))
+    print(orders_table(orders))
 
 
 def run(preset: str, options: argparse.Namespace, *arguments: str) -> dict[str, Any]:
     folder = options.runs / preset
     images = f'data={{ name = "image_folder", path = "{options.images.resolve()}", size = 32 }}'
     command = [sys.executable, "-m", "regnas", "update", preset, "--set", images, "--out", str(folder), "--resume"]
-    subprocess.run([*command, *arguments], check=True)
+    if options.cache:
+        command += ["--set", f'cache="{options.cache.resolve()}"']
+    subprocess.run([*command, "--tune", *arguments], check=True)
     facts = json.loads((folder / "run.json").read_text())
     results = json.loads((folder / "report" / "update.json").read_text())
     results["facts"]["Data"] = "CIFAR-10 from an image folder: " + results["facts"]["Data"].rpartition(": ")[2]
     return {"preset": preset, "seconds": round(sum(facts["timings"].values())), "results": results}
 
 
-# What PCT and ELODI report: in NFR, or in the error rate of the new model, the first method is below the second.
-NFR_ORDERS = (
-    ("FD-LM below no treatment", "focal_distillation_lm", "none"),
-    ("FD-KL below no treatment", "focal_distillation_kl", "none"),
-    ("ELODI below no treatment", "elodi", "none"),
-    ("ELODI below FD-LM", "elodi", "focal_distillation_lm"),
-    ("ELODI below FD-KL", "elodi", "focal_distillation_kl"),
-    ("the ensemble paragon below ELODI", "ensemble", "elodi"),
-    ("the ensemble paragon below FD-LM", "ensemble", "focal_distillation_lm"),
-    ("the ensemble paragon below FD-KL", "ensemble", "focal_distillation_kl"),
-    ("the ensemble paragon below KD", "ensemble", "knowledge_distillation"),
-)
-ERROR_ORDERS = (
-    ("ELODI's error rate not above no treatment's", "elodi", "none"),
-    ("FD-LM's error rate above no treatment's", "none", "focal_distillation_lm"),
-)
+def of_study(folder: Path, order: Order) -> tuple[BySeed, BySeed]:
+    """What both methods answer, by seed: the old model and the new one."""
+
+    def predictions(label: str) -> BySeed:
+        seeds = sorted((folder / "predictions").glob("seed-*"))
+        return [[load_predictions(seed / label / f"{model}.npz") for model in ("old", "new")] for seed in seeds]
+
+    return predictions(order.first), predictions(order.second)
 
 
-def architecture_orders(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """The claims of PCT and ELODI, each with the numbers behind it."""
-    nfr = {method["label"]: method["pairs"][0]["nfr"] for method in results["methods"]}
-    errors = {method["label"]: method["error_rates"][-1] for method in results["methods"]}
-    naive = next(method for method in results["methods"] if method["label"] == "naive")["pairs"][0]["nfr_difference"]
-    low, high = (100 * bound for bound in naive["interval"])
-    floor = 100 * results["noise_floor"]["nfr"]["mean"]
-    close = {
-        "claim": "NFR: naive close to no treatment (by less than a tenth of the noise floor)",
-        "holds": 100 * abs(naive["mean"]) < floor / 10,
-        "numbers": f"{100 * naive['mean']:+.2f} [{low:.2f}, {high:.2f}], floor {floor:.2f}",
-    }
-    return [
-        *(below(f"NFR: {claim}", nfr, one, other) for claim, one, other in NFR_ORDERS),
-        *(below(f"ER: {claim}", errors, one, other) for claim, one, other in ERROR_ORDERS),
-        close,
-    ]
+def of_families(folders: Sequence[Path], order: Order) -> tuple[BySeed, BySeed]:
+    """What the members of two families answer, by seed."""
+    members = list(json.loads((folders[0] / "run.json").read_text())["configuration"]["budgets"])
+
+    def predictions(name: str) -> BySeed:
+        return [
+            [load_predictions(folder / "predictions" / f"{name}-{member}.npz") for member in members]
+            for folder in folders
+        ]
+
+    return predictions(order.first), predictions(order.second)
 
 
-def below(claim: str, measures: dict[str, Any], one: str, other: str) -> dict[str, Any]:
-    first, second = measures[one], measures[other]
-    agreeing = sum(low <= high for low, high in zip(first["values"], second["values"], strict=True))
-    means = f"{100 * first['mean']:.2f} and {100 * second['mean']:.2f}"
+def decided(order: Order, first: BySeed, second: BySeed) -> dict[str, Any]:
+    values = measured(order.measure, first), measured(order.measure, second)  # [S, N] each
+    low, high = mean_interval(values[0] - values[1], first[0][0].groups, "difference")
     return {
-        "claim": claim,
-        "holds": first["mean"] <= second["mean"],
-        "numbers": f"{means}; in {agreeing} of {len(first['values'])} seeds",
+        "paper": order.paper,
+        "claim": f"{order.measure}: {order.claim}",
+        "first": float(values[0].mean()),
+        "second": float(values[1].mean()),
+        "difference": float((values[0] - values[1]).mean()),
+        "interval": [low, high],
+        "seeds": len(first),
+        "verdict": verdict(low, high, order.close),
     }
 
 
-def data_orders(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """The claim of BCWI, at the alpha that the search split chose: fewer flips than fine-tuning at equal accuracy."""
-    (sweep,) = results["sweeps"]
-    points = {point["value"]: point for point in sweep["points"]}
-    fine_tuned, chosen = points[0.0], points[sweep["chosen"]]
-    difference = chosen["error_rate_difference"]
-    low, high = (100 * bound for bound in difference["interval"])
-    numbers = (
-        f"alpha {sweep['chosen']:g}: NFR {100 * chosen['nfr']['mean']:.2f} instead of "
-        f"{100 * fine_tuned['nfr']['mean']:.2f}, error rate {100 * difference['mean']:+.2f} [{low:.2f}, {high:.2f}]"
-    )
-    holds = chosen["nfr"]["mean"] < fine_tuned["nfr"]["mean"] and difference["interval"][0] <= 0
-    return [{"claim": "BCWI: fewer flips than fine-tuning at equal accuracy", "holds": holds, "numbers": numbers}]
+def measured(measure: Measure, by_seed: BySeed) -> NDArray[np.float64]:
+    """For each seed and sample, a flip of the pairs, or an error: of the new model, of a family the mean: [S, N]."""
+    if measure == "NFR":
+        return np.stack([mean_nfr_values(models) for models in by_seed])
+    newest = [models[1:] if len(models) == 2 else models for models in by_seed]
+    return np.stack([np.mean([~each.correct for each in models], axis=0) for models in newest])
 
 
-NOTES = """\
-Three orders do not come out:
-
-- **ELODI's error rate is above no treatment's** and its NFR just above FD-KL's. Most likely ten epochs are too few
-  for the squared loss on logits: on the search split with m = 2, ELODI was 2.0 points behind no
-  treatment after 6 epochs (a larger network) and level after 10. On the digits preset, which the networks come close to
-  learning, both orders hold (README). FD-KL pays for its NFR with 5.6 points of error, ELODI with 1.
-- **Naive is not close to no treatment**: it flips 1.05 points less at an error rate that is not higher. Samples that
-  the old model has right count twice, which at this length of training may simply be more training on them.
-- FD-LM with the paper's weight gives up all of the new model's gain: with 10 classes it is ten times as steep as FD-KL,
-  and the learning rate is too high for it.
-"""
+def verdict(low: float, high: float, close: float | None = None) -> str:
+    """By the interval alone: below 0, above 0, or neither; with ``close``, inside of it, outside, or neither."""
+    if close is None:
+        return "agrees" if high < 0 else "disagrees" if low > 0 else "undecided"
+    if -close <= low and high <= close:
+        return "agrees"
+    return "disagrees" if low > close or high < -close else "undecided"
 
 
-def orders_table(result: dict[str, Any]) -> str:
-    rows = [
-        f"| {each['claim']} | {'yes' if each['holds'] else '**no**'} | {each['numbers']} |" for each in result["orders"]
-    ]
-    return "\n".join(["| what the papers report | here | in percent |", "|---|---|---|", *rows])
+def orders_table(orders: Sequence[dict[str, Any]]) -> str:
+    rows = []
+    for each in orders:
+        low, high = (100 * bound for bound in each["interval"])
+        said = each["verdict"] if each["verdict"] == "agrees" else f"**{each['verdict']}**"
+        rows.append(
+            f"| {each['paper']} | {each['claim']} | {said} "
+            f"| {100 * each['first']:.2f} and {100 * each['second']:.2f} "
+            f"| {100 * each['difference']:+.2f} [{low:.2f}, {high:.2f}] |"
+        )
+    return "\n".join(["| paper | order | here | in percent | difference [95 %] |", "|---|---|---|---|---|", *rows])
 
 
 def markdown(result: dict[str, Any]) -> str:
     seconds = sum(study["seconds"] for study in result["studies"])
+    counts = {word: sum(each["verdict"] == word for each in result["orders"]) for word in WORDS}
     head = (
         "# Update methods on CIFAR-10\n\n"
         f"`{result['command']}`, {result['cores']} cores, {seconds / 60:.0f} minutes.\n\n"
-        f"{orders_table(result)}\n\n{NOTES}"
+        "Every order that the papers report, decided by the 95 % interval of the difference over seeds and samples: "
+        f"{', '.join(f'{count} {word}' for word, count in counts.items())}.\n\n"
+        f"{orders_table(result['orders'])}\n\n{NOTES.read_text()}"
     )
     studies = (update_markdown(study["results"]) for study in result["studies"])
     return "\n\n".join([head, *(re.sub(r"^#", "##", text, flags=re.MULTILINE) for text in studies)])
 
+
+WORDS = ("agrees", "disagrees", "undecided")
 
 if __name__ == "__main__":
     main()

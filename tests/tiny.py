@@ -47,7 +47,7 @@ reward = {{ name = "R2" }}
 algorithm = {{ name = "evolution", population = 3 }}
 
 [baselines.independent]
-[baselines.focal_distillation]
+[baselines.focal_distillation_lm]
 [baselines.elodi]
 members = 2
 [baselines.accuracy_only]

@@ -32,7 +32,7 @@ def test_the_run_folder_holds_what_is_promised(finished_run):
 
 
 def test_predictions_of_every_model_have_the_promised_arrays(finished_run):
-    methods = ["", "independent-", "focal_distillation-", "elodi-", "accuracy_only-"]
+    methods = ["", "independent-", "focal_distillation_lm-", "elodi-", "accuracy_only-"]
     names = {f"{method}{member}.npz" for method in methods for member in ("small", "medium", "large")}
     assert {path.name for path in (finished_run / "predictions").iterdir()} == names
     data = np.load(finished_run.parent / "data.npz")
@@ -56,7 +56,7 @@ def test_the_flips_of_the_report_are_those_of_the_prediction_files(finished_run)
     assert [method["name"] for method in comparison["methods"]] == [
         "family",
         "independent",
-        "focal_distillation",
+        "focal_distillation_lm",
         "elodi",
         "accuracy_only",
     ]

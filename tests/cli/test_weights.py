@@ -12,7 +12,7 @@ from regnas.imports import import_supernet
 from tests.imports.lake import deep, empty_store, install_lake, trained
 from tests.tiny import write_tiny
 
-TRAINING_BASELINES = "[baselines.independent]\n[baselines.focal_distillation]\n[baselines.elodi]\nmembers = 2\n"
+TRAINING_BASELINES = "[baselines.independent]\n[baselines.focal_distillation_lm]\n[baselines.elodi]\nmembers = 2\n"
 
 
 @pytest.fixture(autouse=True)

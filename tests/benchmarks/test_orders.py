@@ -1,0 +1,78 @@
+"""Orders of the papers are decided by intervals and not by means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.update_cifar10 import ARCHITECTURE, DATA, Order, decided, markdown, measured, orders_table, verdict
+from regnas.flips import Predictions
+from regnas.update.config import load_update
+
+SAMPLES = 400
+TARGETS = np.zeros(SAMPLES, dtype=np.int64)
+
+
+def model(wrong) -> Predictions:
+    predicted = TARGETS.copy()
+    predicted[list(wrong)] = 1
+    return Predictions("model", np.arange(SAMPLES), TARGETS, predicted)
+
+
+OLD = model(range(100))
+ORDER = Order("a paper", "first below second", "NFR", "first", "second")
+
+
+def flipping(count: int) -> list[Predictions]:
+    return [OLD, model(range(350, 350 + count))]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "close", "said"),
+    [
+        (-0.02, -0.01, None, "agrees"),
+        (0.01, 0.02, None, "disagrees"),
+        (-0.01, 0.02, None, "undecided"),
+        (-0.01, 0.0, None, "undecided"),
+        (-0.004, 0.004, 0.005, "agrees"),
+        (0.006, 0.01, 0.005, "disagrees"),
+        (-0.02, -0.006, 0.005, "disagrees"),
+        (-0.004, 0.006, 0.005, "undecided"),
+    ],
+)
+def test_the_interval_decides(low, high, close, said):
+    assert verdict(low, high, close) == said
+
+
+def test_a_difference_of_means_within_the_interval_is_undecided():
+    found = decided(ORDER, [flipping(8), flipping(12)], [flipping(11), flipping(10)])
+    assert found["difference"] == pytest.approx((10 - 10.5) / SAMPLES)
+    assert found["difference"] < 0
+    assert found["verdict"] == "undecided"
+
+
+def test_a_difference_beyond_seeds_and_samples_is_decided_either_way():
+    few, many = [flipping(1), flipping(2), flipping(1)], [flipping(40), flipping(41), flipping(40)]
+    assert decided(ORDER, few, many)["verdict"] == "agrees"
+    assert decided(ORDER, many, few)["verdict"] == "disagrees"
+
+
+def test_error_rates_are_those_of_the_new_model_and_of_a_family_the_mean():
+    assert measured("ER", [flipping(20)]).mean() == pytest.approx(20 / SAMPLES)
+    family = [model(range(10)), model(range(20)), model(range(60))]
+    assert measured("ER", [family]).mean() == pytest.approx(30 / SAMPLES)
+
+
+@pytest.mark.parametrize(("preset", "orders"), [("update_cifar10", ARCHITECTURE), ("update_cifar10_data", DATA)])
+def test_every_order_is_about_methods_of_its_preset(preset, orders):
+    methods = load_update(preset).values.methods
+    assert {name for order in orders for name in (order.first, order.second)} <= set(methods)
+
+
+def test_what_does_not_agree_stands_out():
+    rows = orders_table([decided(ORDER, [flipping(1)] * 2, [flipping(40)] * 2)]).splitlines()
+    assert "| agrees |" in rows[-1]
+    rows = orders_table([decided(ORDER, [flipping(40)] * 2, [flipping(1)] * 2)]).splitlines()
+    assert "| **disagrees** | 10.00 and 0.25 | +9.75 [" in rows[-1]
+    page = markdown({"command": "x", "cores": 2, "studies": [], "orders": []})
+    assert "0 agrees, 0 disagrees, 0 undecided" in page
