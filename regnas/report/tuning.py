@@ -24,6 +24,14 @@ def tuning_rows(tuning: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     ]
 
 
+def chosen_toml(tuning: Sequence[Mapping[str, Any]]) -> str:
+    """The choices as the ``[chosen]`` tables of a configuration."""
+    by_label: dict[str, list[str]] = {}
+    for choice in tuning:
+        by_label.setdefault(choice["label"], []).append(f"{choice['key']} = {float(choice['value'])}")
+    return "\n".join("\n".join([f"[chosen.{label}]", *lines, ""]) for label, lines in by_label.items())
+
+
 def _tried(choice: Mapping[str, Any]) -> str:
     if not choice["tried"]:
         return "chosen by an earlier run, from the configuration; --tune chooses again"
