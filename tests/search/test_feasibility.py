@@ -39,11 +39,7 @@ candidates = st.builds(
 def test_constraint_domination(one, other):
     """By the three cases of its definition."""
     feasible = [each.excess is None or each.excess <= 0 for each in (one, other)]
-    if feasible[0] and not feasible[1]:
-        assert standing(one) < standing(other)
-    elif not any(feasible) and one.excess < other.excess:
-        assert standing(one) < standing(other)
-    elif all(feasible) and one.reward > other.reward:
+    if (feasible[0] and not feasible[1]) or (not any(feasible) and one.excess < other.excess) or (all(feasible) and one.reward > other.reward):
         assert standing(one) < standing(other)
 
 
