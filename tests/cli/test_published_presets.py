@@ -14,6 +14,7 @@ import torch
 from regnas.config import load_config
 from regnas.job import check_budgets
 from regnas.space import Architecture, contains
+from regnas.update.config import load_update
 from tests.data.photographs import make_photographs
 
 CLASSES = 3
@@ -96,7 +97,7 @@ def test_the_published_space_and_effort_are_those_of_once_for_all():
 
 
 def test_the_update_of_imagenet_follows_the_recipe_of_the_papers():
-    config = load_update_config("update_imagenet").values
+    config = load_update("update_imagenet").values
     recipe = config.training
     rates = [recipe.learning_rate_at(epoch / recipe.epochs) for epoch in (0, 29, 30, 59, 60, 89)]
     assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])

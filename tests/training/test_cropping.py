@@ -12,7 +12,8 @@ HEIGHT, WIDTH = 40, 48
 
 
 def photographs(count):
-    return torch.randint(0, 256, (count, 3, HEIGHT, WIDTH), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    random = torch.Generator().manual_seed(0)
+    return torch.randint(0, 256, (count, 3, HEIGHT, WIDTH), dtype=torch.uint8, generator=random)
 
 
 def test_a_crop_is_the_box_resized_on_its_own():
