@@ -16,6 +16,7 @@ from regnas.report.gallery import worst_flips
 from regnas.report.html import render
 from regnas.report.plots import flip_heat_maps, pairs_error_against_flips, search_progress, top1_against_macs
 from regnas.report.tables import markdown, terminal_table
+from regnas.report.tuning import chosen_toml
 from regnas.report.update_report import write_update_report
 from regnas.report.update_tables import update_markdown, update_terminal_table
 from regnas.report.update_values import UNTREATED, titles
@@ -59,6 +60,8 @@ def write_report(contents: ReportContents, folder: Path) -> Comparison:
 
     write_json(folder / "flips.json", comparison)
     _write(folder / "flips.md", markdown(comparison) + diagnostics_markdown(diagnostics))
+    if comparison["tuning"]:
+        _write(folder / "chosen.toml", chosen_toml(comparison["tuning"]))
     for name, drawn in figures.items():
         write_picture(folder / name, drawn)
     _write(folder / "index.html", page)

@@ -52,6 +52,8 @@ def write_update_report(results: Results, folder: Path) -> None:
 
     _write(folder / "update.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
     _write(folder / "update.md", update_markdown(results) + diagnostics_markdown(results.get("diagnostics")))
+    if results["tuning"]:
+        _write(folder / "chosen.toml", tuning.chosen_toml(results["tuning"]))
     for name, drawn in figures.items():
         write_picture(folder / name, drawn)
     _write(folder / "index.html", html)
