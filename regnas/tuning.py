@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from regnas.methods.tunable import Grid, grids_of
 log = logging.getLogger("regnas")
 
 BySeed = Sequence[Sequence[Predictions]]  # for each seed the models of a plan on the search split, oldest first
+Result = TypeVar("Result")
+Search = Generator[Sequence[Method], Sequence[BySeed], Result]  # asks for methods to be measured, and is told
 
 
 @dataclass(frozen=True)
@@ -73,41 +75,55 @@ class Tuner:
     untreated: Callable[[Method], BySeed]  # what a method is compared with
     training_macs: Callable[[Sequence[Method]], int]  # of all that these methods train
 
-    def tune(self, label: str, method: Method, keys: Sequence[str]) -> tuple[Method, list[Choice]]:
-        """The method with every key chosen, one after the other, the later ones at their defaults meanwhile."""
+    def tune(self, methods: Mapping[str, tuple[Method, Sequence[str]]]) -> dict[str, tuple[Method, list[Choice]]]:
+        """The methods, by label, with their keys chosen; what all of them want to try next is trained together."""
+        searches = {label: self._search(label, method, keys) for label, (method, keys) in methods.items()}
+        found: dict[str, tuple[Method, list[Choice]]] = {}
+        wanted = {label: next(search) for label, search in searches.items()}
+        while wanted:
+            measured = iter(self.predict([variant for variants in wanted.values() for variant in variants]))
+            answered = {label: [next(measured) for _ in variants] for label, variants in wanted.items()}
+            wanted = {}
+            for label, predicted in answered.items():
+                try:
+                    wanted[label] = searches[label].send(predicted)
+                except StopIteration as end:
+                    found[label] = end.value
+        return found
+
+    def _search(self, label: str, method: Method, keys: Sequence[str]) -> Search[tuple[Method, list[Choice]]]:
+        """One key after the other, the later ones at their defaults meanwhile."""
         choices = []
         for key in keys:
-            choice = self._choose(label, method, key, grids_of(method)[key])
+            choice = yield from self._choose(label, method, key, grids_of(method)[key])
             log.info("tuned: %s", choice)
             choices.append(choice)
             method = _with_value(method, key, choice.value)
         return method, choices
 
-    def _choose(self, label: str, method: Method, key: str, grid: Grid) -> Choice:
+    def _choose(self, label: str, method: Method, key: str, grid: Grid) -> Search[Choice]:
         without = self.untreated(method)
         untreated_errors = errors_of(without)
         groups = without[0][0].groups
         known: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         wanted: list[float] = list(grid.first)
         while True:
-            variants = [_with_value(method, key, value) for value in wanted]
-            for value, predicted in zip(wanted, self.predict(variants), strict=True):
-                known[value] = (errors_of(predicted), flips_of(predicted))
+            measured = yield [_with_value(method, key, value) for value in wanted]
+            known |= {value: (errors_of(each), flips_of(each)) for value, each in zip(wanted, measured, strict=True)}
             values = sorted(known)
-            index = one_standard_error_choice(
-                [known[value][0] for value in values], [known[value][1] for value in values], untreated_errors, groups
-            )
+            errors, flips = zip(*(known[value] for value in values), strict=True)
+            index = one_standard_error_choice(errors, flips, untreated_errors, groups)
             beyond = self._beyond(method, key, grid, values, index)
             if beyond is None:
                 break
             wanted = [beyond]
-        most_accurate = min(range(len(values)), key=lambda place: float(known[values[place]][0].mean()))
-        chosen = most_accurate if index is None else index
+        chosen = int(np.argmin([each.mean() for each in errors])) if index is None else index
+        rates = zip(values, errors, flips, strict=True)
         return Choice(
             label,
             key,
             values[chosen],
-            tuple(Tried(value, float(known[value][0].mean()), float(known[value][1].mean())) for value in values),
+            tuple(Tried(value, float(error.mean()), float(flip.mean())) for value, error, flip in rates),
             eligible=index is not None,
             at_edge=chosen in (0, len(values) - 1),
             training_macs=self.training_macs([_with_value(method, key, value) for value in values]),
@@ -132,17 +148,19 @@ def resolve(
     again: bool,
 ) -> tuple[dict[str, Method], list[Choice]]:
     """The methods with a number in the place of every "auto"; ``again``: also if ``chosen`` has one."""
-    resolved, choices = dict(methods), []
+    resolved, choices, open_keys = dict(methods), {}, {}
     for label, keys in auto.items():
         given = {} if again else {key: value for key, value in chosen.get(label, {}).items() if key in keys}
         for key, value in given.items():
             resolved[label] = _with_value(resolved[label], key, value)
-            choices.append(Choice(label, key, value))
+        choices[label] = [Choice(label, key, value) for key, value in given.items()]
         missing = [key for key in keys if key not in given]
         if missing:
-            resolved[label], found = tuner.tune(label, resolved[label], missing)
-            choices += found
-    return resolved, choices
+            open_keys[label] = resolved[label], missing
+    for label, (method, found) in tuner.tune(open_keys).items():
+        resolved[label] = method
+        choices[label] += found
+    return resolved, [choice for label in auto for choice in choices[label]]
 
 
 def errors_of(by_seed: BySeed) -> NDArray[np.float64]:

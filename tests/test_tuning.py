@@ -57,7 +57,7 @@ class Synthetic:
 
 
 def tune(study: Synthetic, method, key="weight"):
-    changed, (choice,) = study.tuner.tune("label", method, [key])
+    changed, (choice,) = study.tuner.tune({"label": (method, [key])})["label"]
     assert getattr(changed, key) == choice.value
     return choice
 
@@ -123,6 +123,24 @@ def test_what_was_chosen_before_is_taken_and_trains_nothing():
     resolved, (choice,) = resolve(methods, auto, {"fd": {"weight": 0.02}}, study.tuner, again=True)
     assert resolved["fd"].weight == choice.value == 0.1
     assert study.trained == 4
+
+
+def test_methods_are_tried_together_and_each_ends_where_it_would_alone():
+    study = Synthetic(turn=5.0)
+    calls = []
+    tuner = Tuner(lambda methods: calls.append(len(methods)) or study.predict(methods), study.untreated, lambda _: 0)
+    methods = {"one": FocalDistillationLM(), "two": FocalDistillationLM(beta=2.0), "fixed": FocalDistillationLM()}
+    resolved, choices = resolve(methods, {"two": ("weight",), "one": ("weight",)}, {}, tuner, again=False)
+    assert calls == [8, 2, 2]  # both grids, then what lies beyond: 3 and 10
+    assert {label: method.weight for label, method in resolved.items()} == {"one": 3.0, "two": 3.0, "fixed": 1.0}
+    assert resolved["two"].beta == 2.0
+    assert [choice.label for choice in choices] == ["two", "one"]
+
+
+def test_several_keys_of_a_method_are_chosen_one_after_the_other():
+    study = Synthetic(turn=0.2)
+    method, (first, second) = study.tuner.tune({"label": (FocalDistillationLM(), ["weight", "weight"])})["label"]
+    assert (first.value, second.value, method.weight) == (0.1, 0.1, 0.1)
 
 
 def test_methods_without_auto_are_left_as_they_are():
