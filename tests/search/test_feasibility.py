@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ from regnas.search.feasibility import comparable_rewards, excess_over, standing,
 class Candidate:
     reward: float
     excess: float | None
-    measures: Measures = Measures(0.5, {"small": 0.1})
+    measures: Measures = field(default_factory=lambda: Measures(0.5, {"small": 0.1}))
     macs: int = 1000
 
     @property
@@ -39,7 +39,10 @@ candidates = st.builds(
 def test_constraint_domination(one, other):
     """By the three cases of its definition."""
     feasible = [each.excess is None or each.excess <= 0 for each in (one, other)]
-    if (feasible[0] and not feasible[1]) or (not any(feasible) and one.excess < other.excess) or (all(feasible) and one.reward > other.reward):
+    more_feasible = feasible[0] and not feasible[1]
+    less_excess = not any(feasible) and one.excess < other.excess
+    more_reward = all(feasible) and one.reward > other.reward
+    if more_feasible or less_excess or more_reward:
         assert standing(one) < standing(other)
 
 
