@@ -19,6 +19,7 @@ from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
 from regnas.losses import LOSSES, Loss
 from regnas.methods.tunable import Chosen, check_chosen
 from regnas.polishing import Polishing
+from regnas.rate import Rate, shown_rate
 from regnas.registry import nearest
 from regnas.search import (
     ALGORITHMS,
@@ -30,8 +31,6 @@ from regnas.search import (
     TopOne,
     TopOneAndFlips,
     check_order,
-    parse_rate,
-    shown_rate,
 )
 from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
 from regnas.supernet import InputShape, SupernetPlugin, supernet_plugins
@@ -61,7 +60,6 @@ def _parse_budget(value: object) -> Budget:
 
 
 ParsedBudget = Annotated[Budget, PlainValidator(_parse_budget)]
-Rate = Annotated[float, PlainValidator(parse_rate)]  # "1 %" or 0.01
 
 
 @dataclass(frozen=True)

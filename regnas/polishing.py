@@ -20,9 +20,10 @@ from regnas.errors import ArtifactError
 from regnas.evaluation import Evaluator
 from regnas.flips import Predictions, negative_flip_rate
 from regnas.losses import CrossEntropy, KnowledgeDistillation, LogitDifferenceInhibition
+from regnas.rate import shown_rate
 from regnas.runtime.files import digest_of, read_json, write_json
 from regnas.runtime.randomness import Key
-from regnas.search import Measures, Reward, excess_over, shown_rate, violation_of
+from regnas.search import Measures, Reward, excess_over, violation_of
 from regnas.space import Architecture, SearchSpace
 from regnas.training import Curriculum, Ends, ForkedTraining, Given, SupernetObjective, TeachingTerm, Trainer
 from regnas.training.schedules import Ramp

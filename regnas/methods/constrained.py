@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from regnas import losses
 from regnas.methods.chain import Chain, Stage
 from regnas.models import Constrained, Model
+from regnas.rate import Rate
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class ConstrainedTraining:
     Non-Differentiable Constraints, JMLR 2019 (proxy-Lagrangian). Another solution is ``churn_distillation``.
     """
 
-    target: float = 0.01
+    target: Rate = 0.01  # or "1 %"
     surrogate: Literal["hinge", "divergence"] = "hinge"
     margin: float = 1.0
     temperature: float = 100.0

@@ -2,7 +2,7 @@
 
 from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, SearchAlgorithm
 from regnas.search.families import OLD, FamilySearch, Order, check_order
-from regnas.search.feasibility import excess_over, parse_rate, shown_rate, violation_of
+from regnas.search.feasibility import excess_over, violation_of
 from regnas.search.rewards import REWARDS, Measures, Reward, TopOne, TopOneAndFlips
 from regnas.search.searching import Tier, best, search
 from regnas.search.study import Studies, Study, Trial, open_storage, sqlite_storage
@@ -28,9 +28,7 @@ __all__ = [
     "check_order",
     "excess_over",
     "open_storage",
-    "parse_rate",
     "search",
-    "shown_rate",
     "sqlite_storage",
     "violation_of",
 ]

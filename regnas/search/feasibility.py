@@ -8,7 +8,6 @@ al., IEEE Transactions on Evolutionary Computation, 2002).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
 from regnas.search.rewards import Measures
@@ -50,27 +49,3 @@ def comparable_rewards(told: Sequence[Judged]) -> list[float]:
         return [candidate.reward for candidate in told]
     places = {own: place for place, own in enumerate(sorted({standing(candidate) for candidate in told}))}
     return [-float(places[standing(candidate)]) for candidate in told]
-
-
-def parse_rate(value: object) -> float:
-    """``"1 %"`` or the fraction 0.01; in decimals, so that "0.7 %" is the same number as 7 flips of 1000 samples."""
-    expected = 'a rate must be a text such as "1 %" or a fraction of at least 0 and below 1 such as 0.01'
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(expected)
-    text = str(value).strip()
-    try:
-        number = Decimal(text.removesuffix("%").strip())
-    except InvalidOperation:
-        raise ValueError(expected) from None
-    if not number.is_finite():
-        raise ValueError(expected)
-    rate = number / 100 if text.endswith("%") else number
-    if not 0 <= rate < 1:
-        hint = f'. For {number} percent write "{number} %"' if not text.endswith("%") and 1 <= number < 100 else ""
-        raise ValueError(expected + hint)
-    return float(rate)
-
-
-def shown_rate(rate: float) -> str:
-    """``0.01`` -> ``1 %``, with as many decimals as the rate has."""
-    return f"{100 * rate:.6g} %"

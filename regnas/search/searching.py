@@ -9,12 +9,13 @@ from regnas.errors import BudgetInfeasible, FlipLimitInfeasible
 from regnas.evaluation.evaluator import Evaluator
 from regnas.evaluation.prefixes import in_prefix_order
 from regnas.flips import Predictions, negative_flip_rate
+from regnas.rate import shown_rate
 from regnas.runtime.collection import settled
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
 from regnas.search.algorithms import SearchAlgorithm
-from regnas.search.feasibility import excess_over, shown_rate, standing
+from regnas.search.feasibility import excess_over, standing
 from regnas.search.rewards import Measures, Reward
 from regnas.search.study import Study, Trial
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
