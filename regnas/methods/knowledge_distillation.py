@@ -13,7 +13,7 @@ from regnas.models import Model
 
 @dataclass(frozen=True)
 class KnowledgeDistillation:
-    """KD: distillation to the old model, all samples alike, at the temperature that PCT and ELODI distil with."""
+    """KD: distillation to the old model, all samples alike, at the temperature that PCT and ELODI distill with."""
 
     temperature: float = 100.0
     weight: float = tunable(1.0)
