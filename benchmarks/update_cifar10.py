@@ -69,7 +69,6 @@ ARCHITECTURE = (
     Order("ELODI", "ELODI below no treatment", "ER", "elodi", "none"),
     Order("ELODI", "BU-CR below no treatment", "NFR", "bayesian_update", "none"),
     Order("Xie et al.", "the centric member below no treatment", "NFR", "centric", "none"),
-    Order("Jiang et al.", "churn distillation below no treatment", "NFR", "churn_distillation", "none"),
 )
 DATA = (
     Order("BCWI", "BCWI below fine-tuning", "NFR", "bcwi", "none"),
