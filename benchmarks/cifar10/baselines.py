@@ -37,8 +37,9 @@ ENSEMBLE = Row("ensemble", f"Ensemble paragon (m = {MEMBERS})", Ensemble(MEMBERS
 
 
 def focal_lm(weight: float) -> Row:
+    """``weight`` is that of a sum over the ten classes, as the rows were recorded."""
     return Row(f"focal_distillation_lm@{weight:g}", f"FD-LM chain, weight {weight:g}",
-               FocalDistillationLM(weight=weight), {"weight": weight})
+               FocalDistillationLM(weight=10 * weight), {"weight": weight})
 
 
 def focal_kl(weight: float) -> Row:

@@ -38,7 +38,7 @@ DISTILLATION = TeachingTerm(Largest(), KnowledgeDistillation())
 LATE_LESSON = (
     "curriculum.lessons={"
     ' distillation = { teacher = { name = "largest" }, loss = { name = "knowledge_distillation" } },'
-    ' congruence = { teacher = { name = "mean" }, loss = { name = "logit_difference_inhibition" }, weight = 0.1,'
+    ' congruence = { teacher = { name = "mean" }, loss = { name = "logit_difference_inhibition" }, weight = 1.0,'
     ' schedule = { name = "ramp", start = 0.667, full = 0.72 } } }'
 )
 
@@ -49,7 +49,7 @@ class Variant:
     title: str
     teacher: Teacher
     loss: Loss
-    weight: float
+    weight: float  # labels have the weight of a sum over the classes, a tenth of it
 
     @property
     def lessons(self) -> dict[str, TeachingTerm]:
@@ -57,12 +57,12 @@ class Variant:
         return {"distillation": DISTILLATION, "congruence": term}
 
 
-CHOSEN = Variant("mean-0.1", "mean logits, squared (LDI), weight 0.1", Mean(), LogitDifferenceInhibition(), 0.1)
+CHOSEN = Variant("mean-0.1", "mean logits, squared (LDI), weight 0.1", Mean(), LogitDifferenceInhibition(), 1.0)
 FURTHER = {
     variant.label: variant
     for variant in (
-        Variant("mean-0.5", "mean logits, squared (LDI), weight 0.5", Mean(), LogitDifferenceInhibition(), 0.5),
-        Variant("smaller-0.1", "next smaller one, FD-LM, weight 0.1", Smaller(), FocalDistillationLM(), 0.1),
+        Variant("mean-0.5", "mean logits, squared (LDI), weight 0.5", Mean(), LogitDifferenceInhibition(), 5.0),
+        Variant("smaller-0.1", "next smaller one, FD-LM, weight 0.1", Smaller(), FocalDistillationLM(), 1.0),
         Variant("mean-kd-4", "mean logits, divergence (KD), weight 4", Mean(), KnowledgeDistillation(), 4.0),
     )
 }
