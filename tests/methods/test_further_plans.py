@@ -192,10 +192,12 @@ def test_without_a_margin_a_training_is_found_where_it_was_kept_before():
 
 
 def test_constrained_training_has_a_target_for_each_reference():
-    assert planned("constrained") == (OLD, Constrained(SMALL, (OLD,), 0.01, "new 0"))
-    settings = {"target": 0.02, "margin": 2.0, "rate": 0.5, "warm_up": 0.2, "held_out": 0.2}
+    distance = losses.FocalDistillationKL(alpha=0.0, beta=1.0, temperature=100.0)
+    plain = Constrained(SMALL, (OLD,), 0.01, "new 0", warm_up=0.2, surrogate=distance)
+    assert planned("constrained") == (OLD, plain)
+    settings = {"target": 0.02, "margin": 2.0, "rate": 0.5, "warm_up": 0.3, "held_out": 0.2, "surrogate": "hinge"}
     assert planned("constrained", **settings)[1] == Constrained(
-        SMALL, (OLD,), 0.02, "new 0", rate=0.5, warm_up=0.2, surrogate=losses.FlipHinge(2.0), held_out=0.2
+        SMALL, (OLD,), 0.02, "new 0", rate=0.5, warm_up=0.3, surrogate=losses.FlipHinge(2.0), held_out=0.2
     )
     divergence = planned("constrained", surrogate="divergence", temperature=5.0)[1].surrogate
     assert divergence == losses.FocalDistillationKL(alpha=0.0, beta=1.0, temperature=5.0)
