@@ -78,13 +78,10 @@ DATA = (
     Order("BCWI", "BCWI below EWC", "NFR", "bcwi", "ewc"),
     Order("BCWI", "BCWI below prior weight decay", "NFR", "bcwi", "prior_weight_decay"),
     Order("BCWI", "BCWI below Mixout", "NFR", "bcwi", "mixout"),
-    Order("BCWI", "BCWI below KD", "NFR", "bcwi", "knowledge_distillation"),
     Order("BCWI", "EWC below fine-tuning", "NFR", "ewc", "none"),
     Order("BCWI", "prior weight decay below fine-tuning", "NFR", "prior_weight_decay", "none"),
     Order("BCWI", "Mixout below fine-tuning", "NFR", "mixout", "none"),
-    Order("PCT supplement", "FD-KL below fine-tuning", "NFR", "focal_distillation_kl", "none"),
     Order("PCT supplement", "FD-LM below fine-tuning", "NFR", "focal_distillation_lm", "none"),
-    Order("PCT supplement", "FD-LM below KD, fine-tuning", "NFR", "focal_distillation_lm", "knowledge_distillation"),
 )
 SEARCH = (
     Order("REG-NAS", "R2 with containment below R0 (digits, before polishing)", "NFR", "unpolished", "accuracy_only"),
