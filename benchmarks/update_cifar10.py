@@ -1,11 +1,12 @@
-"""Do the orders that the papers report come out on CIFAR-10 with small networks?
+"""Do the orders that the papers report come out on CIFAR-10 and digits with small networks?
 
-    python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS
+    python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS [--only STUDY ...]
 
-runs the presets ``update_cifar10`` (a larger architecture) and ``update_cifar10_data`` (fine-tuning on more data), with
-every key that is "auto" chosen on the search split, and writes update_cifar10.json and update_cifar10.md beside this
-file. CIFAR10 is a folder with train/<class>/*.jpg and test/<class>/*.jpg. What was interrupted is resumed. If RUNS has
-folders seed0, seed1, ... of ``benchmarks/digits_seeds.py``, the orders of the search are read from those.
+runs the presets ``update_cifar10`` (a larger architecture), ``update_cifar10_data`` and ``update_digits_data``
+(fine-tuning on more data), with every key that is "auto" chosen on the search split, and writes update_cifar10.json and
+update_cifar10.md beside this file, from all studies that are in RUNS. CIFAR10 is a folder with train/<class>/*.jpg and
+test/<class>/*.jpg. What was interrupted is resumed. If RUNS has folders seed0, seed1, ... of
+``benchmarks/digits_seeds.py``, the orders of the search are read from those.
 
 An order "A below B" is decided by the 95 % interval of the paired difference A - B over seeds and samples: it agrees if
 the interval lies below 0, disagrees if it lies above 0, and is undecided otherwise.
@@ -83,30 +84,54 @@ DATA = (
     Order("BCWI", "Mixout below fine-tuning", "NFR", "mixout", "none"),
     Order("PCT supplement", "FD-LM below fine-tuning", "NFR", "focal_distillation_lm", "none"),
 )
+FURTHER_DATA = (
+    Order("PCT supplement", "FD-KL below fine-tuning", "NFR", "focal_distillation_kl", "none"),
+    Order("PCT supplement", "FD-LM below KD", "NFR", "focal_distillation_lm", "knowledge_distillation"),
+    Order("PCT supplement", "FD-KL below KD", "NFR", "focal_distillation_kl", "knowledge_distillation"),
+    Order("BCWI", "BCWI below KD", "NFR", "bcwi", "knowledge_distillation"),
+)
 SEARCH = (
     Order("REG-NAS", "R2 with containment below R0 (digits, before polishing)", "NFR", "unpolished", "accuracy_only"),
     Order("REG-NAS", "R2 with containment within 0.5 points of R0", "ER", "unpolished", "accuracy_only", close=0.005),
 )
 
 
+@dataclass(frozen=True)
+class Study:
+    title: str
+    orders: tuple[Order, ...]
+    photographs: bool = True
+
+
+STUDIES = {
+    "update_cifar10": Study("CIFAR-10, larger network", ARCHITECTURE),
+    "update_cifar10_data": Study("CIFAR-10, more data", DATA),
+    "update_digits_data": Study("digits, more data", (*DATA, *FURTHER_DATA), photographs=False),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--images", type=Path, required=True, help="folder with train/ and test/")
+    parser.add_argument("--images", type=Path, help="folder with train/ and test/, for the studies on CIFAR-10")
     parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
     parser.add_argument("--cache", type=Path, help="where trained networks are kept, if not in the user's cache")
+    parser.add_argument("--only", nargs="*", choices=STUDIES, help="studies to run; those that are there are published")
     options = parser.parse_args()
-    studies = [run("update_cifar10", options), run("update_cifar10_data", options, "--sweep", SWEEP)]
+    for study in options.only or STUDIES:
+        run(study, options)
+    there = [study for study in STUDIES if (options.runs / study / "report" / "update.json").exists()]
     orders = [
-        *(decided(order, *of_study(options.runs / "update_cifar10", order)) for order in ARCHITECTURE),
-        *(decided(order, *of_study(options.runs / "update_cifar10_data", order)) for order in DATA),
+        {"study": STUDIES[study].title, **decided(order, *of_study(options.runs / study, order))}
+        for study in there
+        for order in STUDIES[study].orders
     ]
     families = sorted(options.runs.glob("seed[0-9]*"))
     if families:
-        orders += [decided(order, *of_families(families, order)) for order in SEARCH]
+        orders += [{"study": "digits, search", **decided(order, *of_families(families, order))} for order in SEARCH]
     result = {
         "command": "python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS",
         "cores": os.cpu_count(),
-        "studies": studies,
+        "studies": [recorded(study, options.runs / study) for study in there],
         "orders": orders,
     }
     (HERE / "update_cifar10.json").write_text(json.dumps(result, indent=1) + "\n")
@@ -114,17 +139,29 @@ def main() -> None:
     print(orders_table(orders))
 
 
-def run(preset: str, options: argparse.Namespace, *arguments: str) -> dict[str, Any]:
-    folder = options.runs / preset
-    images = f'data={{ name = "image_folder", path = "{options.images.resolve()}", size = 32 }}'
-    command = [sys.executable, "-m", "regnas", "update", preset, "--set", images, "--out", str(folder), "--resume"]
+def run(study: str, options: argparse.Namespace) -> None:
+    folder = options.runs / study
+    command = [sys.executable, "-m", "regnas", "update", study, "--out", str(folder), "--resume", "--tune"]
+    if STUDIES[study].photographs:
+        if options.images is None:
+            raise SystemExit(f"{study} needs --images")
+        command += ["--set", f'data={{ name = "image_folder", path = "{options.images.resolve()}", size = 32 }}']
     if options.cache:
         command += ["--set", f'cache="{options.cache.resolve()}"']
-    subprocess.run([*command, "--tune", *arguments], check=True)
+    subprocess.run([*command, "--sweep", SWEEP] if "bcwi" in str(STUDIES[study].orders) else command, check=True)
+
+
+def recorded(study: str, folder: Path) -> dict[str, Any]:
     facts = json.loads((folder / "run.json").read_text())
     results = json.loads((folder / "report" / "update.json").read_text())
-    results["facts"]["Data"] = "CIFAR-10 from an image folder: " + results["facts"]["Data"].rpartition(": ")[2]
-    return {"preset": preset, "seconds": round(sum(facts["timings"].values())), "results": results}
+    if STUDIES[study].photographs:
+        results["facts"]["Data"] = "CIFAR-10 from an image folder: " + results["facts"]["Data"].rpartition(": ")[2]
+    for method in results["methods"]:  # of one seed each, and in the run folder
+        for pair in method["pairs"]:
+            pair.pop("by_seed", None)
+    for name in ("diagnostics", "by_epoch", "clipping"):
+        results.pop(name, None)
+    return {"preset": study, "seconds": round(sum(facts["timings"].values())), "results": results}
 
 
 def of_study(folder: Path, order: Order) -> tuple[BySeed, BySeed]:
@@ -188,18 +225,18 @@ def orders_table(orders: Sequence[dict[str, Any]]) -> str:
         low, high = (100 * bound for bound in each["interval"])
         said = each["verdict"] if each["verdict"] == "agrees" else f"**{each['verdict']}**"
         rows.append(
-            f"| {each['paper']} | {each['claim']} | {said} "
+            f"| {each['study']} | {each['paper']} | {each['claim']} | {said} "
             f"| {100 * each['first']:.2f} and {100 * each['second']:.2f} "
             f"| {100 * each['difference']:+.2f} [{low:.2f}, {high:.2f}] |"
         )
-    return "\n".join(["| paper | order | here | in percent | difference [95 %] |", "|---|---|---|---|---|", *rows])
+    return "\n".join([HEADER, "|---|---|---|---|---|---|", *rows])
 
 
 def markdown(result: dict[str, Any]) -> str:
     seconds = sum(study["seconds"] for study in result["studies"])
     counts = {word: sum(each["verdict"] == word for each in result["orders"]) for word in WORDS}
     head = (
-        "# Update methods on CIFAR-10\n\n"
+        "# The orders that the papers report\n\n"
         f"`{result['command']}`, {result['cores']} cores, {seconds / 60:.0f} minutes.\n\n"
         "Every order that the papers report, decided by the 95 % interval of the difference over seeds and samples: "
         f"{', '.join(f'{count} {word}' for word, count in counts.items())}.\n\n"
@@ -209,6 +246,7 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n\n".join([head, *(re.sub(r"^#", "##", text, flags=re.MULTILINE) for text in studies)])
 
 
+HEADER = "| study | paper | order | here | in percent | difference [95 %] |"
 WORDS = ("agrees", "disagrees", "undecided")
 
 if __name__ == "__main__":

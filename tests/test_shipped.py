@@ -39,6 +39,10 @@ def test_every_preset_is_valid_and_its_budgets_hold_enough_candidates(name):
             "same architecture, more samples (50% → 100%), fine-tuned from the old weights",
         ),
         ("update_digits", "same architecture, more samples (50% → 100%)"),
+        (
+            "update_digits_data",
+            "same architecture, more samples (50% → 100%), fine-tuned from the old weights",
+        ),
         ("update_imagenet", "other architecture"),
     ],
 )
@@ -50,7 +54,7 @@ def test_every_update_preset_is_the_scenario_that_it_says_and_all_its_methods_ca
 
 
 def test_no_update_preset_is_left_out_above():
-    assert len(UPDATES) == 5
+    assert len(UPDATES) == 6
 
 
 def test_the_digits_update_compares_every_method_but_those_that_it_says():

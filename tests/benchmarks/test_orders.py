@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.update_cifar10 import ARCHITECTURE, DATA, Order, decided, markdown, measured, orders_table, verdict
+from benchmarks.update_cifar10 import STUDIES, Order, decided, markdown, measured, orders_table, verdict
 from regnas.flips import Predictions
 from regnas.update.config import load_update
 
@@ -21,6 +21,10 @@ def model(wrong) -> Predictions:
 
 OLD = model(range(100))
 ORDER = Order("a paper", "first below second", "NFR", "first", "second")
+
+
+def table(found) -> list[str]:
+    return orders_table([{"study": "a study", **found}]).splitlines()
 
 
 def flipping(count: int) -> list[Predictions]:
@@ -63,16 +67,16 @@ def test_error_rates_are_those_of_the_new_model_and_of_a_family_the_mean():
     assert measured("ER", [family]).mean() == pytest.approx(30 / SAMPLES)
 
 
-@pytest.mark.parametrize(("preset", "orders"), [("update_cifar10", ARCHITECTURE), ("update_cifar10_data", DATA)])
-def test_every_order_is_about_methods_of_its_preset(preset, orders):
+@pytest.mark.parametrize("preset", STUDIES)
+def test_every_order_is_about_methods_of_its_preset(preset):
     methods = load_update(preset).values.methods
-    assert {name for order in orders for name in (order.first, order.second)} <= set(methods)
+    assert {name for order in STUDIES[preset].orders for name in (order.first, order.second)} <= set(methods)
 
 
 def test_what_does_not_agree_stands_out():
-    rows = orders_table([decided(ORDER, [flipping(1)] * 2, [flipping(40)] * 2)]).splitlines()
+    rows = table(decided(ORDER, [flipping(1)] * 2, [flipping(40)] * 2))
     assert "| agrees |" in rows[-1]
-    rows = orders_table([decided(ORDER, [flipping(40)] * 2, [flipping(1)] * 2)]).splitlines()
+    rows = table(decided(ORDER, [flipping(40)] * 2, [flipping(1)] * 2))
     assert "| **disagrees** | 10.00 and 0.25 | +9.75 [" in rows[-1]
     page = markdown({"command": "x", "cores": 2, "studies": [], "orders": []})
     assert "0 agrees, 0 disagrees, 0 undecided" in page
