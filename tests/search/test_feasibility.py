@@ -17,8 +17,8 @@ from regnas.search.feasibility import comparable_rewards, excess_over, standing,
 class Candidate:
     reward: float
     excess: float | None
-    measures: Measures = Measures(0.5, {"small": 0.1})
-    macs: int = 1000
+    measures: Measures
+    macs: int
 
     @property
     def violation(self):
@@ -39,8 +39,12 @@ candidates = st.builds(
 def test_constraint_domination(one, other):
     """By the three cases of its definition."""
     feasible = [each.excess is None or each.excess <= 0 for each in (one, other)]
-    if (feasible[0] and not feasible[1]) or (not any(feasible) and one.excess < other.excess) or (all(feasible) and one.reward > other.reward):
-        assert standing(one) < standing(other)
+    by_feasibility = feasible[0] and not feasible[1]
+    by_violation = not any(feasible) and one.excess < other.excess
+    by_reward = all(feasible) and one.reward > other.reward
+    assert (standing(one) < standing(other)) == (
+        by_feasibility or by_violation or by_reward or (one.excess == other.excess and one.reward > other.reward)
+    )
 
 
 @given(st.lists(candidates, min_size=1, max_size=12))
