@@ -76,8 +76,7 @@ def baseline_methods(
                 training_macs=training_macs(trials.shop, own) if own else supernet_training_macs(job),
             )
         )
-    untreated = trials.training_macs([Independent()])
-    return reported, [{**choice.to_json(), "cost": choice.training_macs / untreated} for choice in choices]
+    return reported, [{**choice.to_json(), "cost": trials.relative_cost(choice.training_macs)} for choice in choices]
 
 
 @dataclass(frozen=True)
@@ -100,6 +99,10 @@ class _Trials:
 
     def training_macs(self, methods: Sequence[Method]) -> int:
         return training_macs(self.shop, _models([planned(method, self.family) for method in methods]))
+
+    def relative_cost(self, macs: int) -> float:
+        """As a multiple of independent training; that of nothing is known without it."""
+        return macs / self.training_macs([Independent()]) if macs else 0.0
 
     def _predicted(self, model: Model) -> Predictions:
         if model not in self.known:

@@ -13,7 +13,7 @@ def test_the_run_says_how_many_steps_of_each_training_were_clipped(finished_run)
     steps = 3 * (140 // 32)  # epochs and whole batches of the training split; the first of them is warm-up
     assert noted["supernet"]["steps"] == steps - 1
     own = {name: counts for name, counts in noted.items() if name != "supernet"}
-    assert {name.partition(",")[0] for name in own} == {"independent", "focal_distillation", "elodi"}
+    assert {name.partition(",")[0] for name in own} == {"independent", "focal_distillation_lm", "elodi"}
     assert all(counts["steps"] == steps - 1 for counts in own.values())
     lines = re.findall(r"train (.*): clipped .* % of 11 steps after warm-up", (finished_run / "run.log").read_text())
     assert len(lines) == len(noted)  # workers' trainings too, once each

@@ -60,7 +60,7 @@ def test_the_run_folder_holds_what_is_promised(finished_update):
     assert all(title in (report / "update.md").read_text() for title in TITLES)
     facts = json.loads((finished_update / "run.json").read_text())
     assert facts["configuration"]["seeds"] == [0, 1]
-    assert set(facts["timings"]) == {"train", "predict", "report"}
+    assert set(facts["timings"]) == {"tune", "train", "predict", "report"}
     data = np.load(finished_update.parent / "data.npz")
     for seed in (0, 1):
         assert {path.name for path in (finished_update / "predictions" / f"seed-{seed}").iterdir()} == set(LABELS)

@@ -24,7 +24,7 @@ REFERENCE = RANDOM.normal(size=(6, 3)) * 2
 TARGETS = np.array([0, 4, 2, 3, 1, 3])
 KNOWN = TARGETS < 3
 # Losses that ask for a class are cross-entropies among all classes, and gates look at all of them.
-ASKING_FOR_A_CLASS = {"cross_entropy", "naive", "bayesian_update"}
+ASKING_FOR_A_CLASS = {"cross_entropy", "naive", "bayesian_update", "margin_cross_entropy"}
 GATED = {"dynamic_focal_distillation", "gated_distillation"}
 DISTANCES = sorted(set(LOSSES) - ASKING_FOR_A_CLASS - GATED)
 

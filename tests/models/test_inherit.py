@@ -10,6 +10,7 @@ from regnas.errors import ConfigurationError
 from regnas.models import Trained
 from regnas.models.trained import inherit
 from regnas.networks import SmallResNet
+from regnas.training import Clipping
 from tests.models.making import SMALL
 
 SHAPE = (1, 8, 8)
@@ -70,8 +71,9 @@ def test_a_training_starts_where_the_older_one_ended(tmp_path, shop, monkeypatch
     old = Trained(SMALL, "old", share=Share(1.0, 0.5))
     seen = {}
 
-    def first_state(trainer, model, *_):
+    def first_state(trainer, model, *_, **__):
         seen.update({name: tensor.clone() for name, tensor in model.state_dict().items()})
+        return Clipping(trainer.recipe.clip_norm)
 
     older = shop.module(old).state_dict()
     monkeypatch.setattr("regnas.training.Trainer.train", first_state)

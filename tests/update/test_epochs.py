@@ -43,7 +43,7 @@ def test_without_errors_the_relative_rate_is_0():
 def test_named_methods_are_watched_and_all_are_those_that_end_in_one_training():
     config = configured()
     assert labels_of(config, ["elodi"]) == ["elodi"]
-    assert labels_of(config, ["all"]) == ["none", "elodi"]
+    assert labels_of(config, ["all"]) == ["none", "elodi", "fine_tuning"]
     assert labels_of(config, []) == []
 
 
