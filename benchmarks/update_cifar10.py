@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="where trained networks are kept, if not in the user's cache")
     parser.add_argument("--only", nargs="*", choices=STUDIES, help="studies to run; those that are there are published")
     options = parser.parse_args()
-    for study in options.only or STUDIES:
+    for study in STUDIES if options.only is None else options.only:
         run(study, options)
     there = [study for study in STUDIES if (options.runs / study / "report" / "update.json").exists()]
     orders = [
