@@ -2,11 +2,11 @@
 
     python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS [--only STUDY ...]
 
-runs the presets ``update_cifar10`` (a larger architecture), ``update_cifar10_data`` and ``update_digits_data``
-(fine-tuning on more data), with every key that is "auto" chosen on the search split, and writes update_cifar10.json and
-update_cifar10.md beside this file, from all studies that are in RUNS. CIFAR10 is a folder with train/<class>/*.jpg and
-test/<class>/*.jpg. What was interrupted is resumed. If RUNS has folders seed0, seed1, ... of
-``benchmarks/digits_seeds.py``, the orders of the search are read from those.
+runs the presets ``update_cifar10`` (a larger architecture), ``update_digits`` (more data, from scratch),
+``update_cifar10_data`` and ``update_digits_data`` (fine-tuning on more data), with every key that is "auto" chosen on
+the search split, and writes update_cifar10.json and update_cifar10.md beside this file, from all studies that are in
+RUNS. CIFAR10 is a folder with train/<class>/*.jpg and test/<class>/*.jpg. What was interrupted is resumed. If RUNS has
+folders seed0, seed1, ... of ``benchmarks/digits_seeds.py``, the orders of the search are read from those.
 
 An order "A below B" is decided by the 95 % interval of the paired difference A - B over seeds and samples: it agrees if
 the interval lies below 0, disagrees if it lies above 0, and is undecided otherwise.
@@ -51,7 +51,7 @@ class Order:
     close: float | None = None
 
 
-ARCHITECTURE = (
+TRAINING = (
     Order("PCT", "KD below no treatment", "NFR", "knowledge_distillation", "none"),
     Order("PCT", "FD-KL below no treatment", "NFR", "focal_distillation_kl", "none"),
     Order("PCT", "FD-LM below no treatment", "NFR", "focal_distillation_lm", "none"),
@@ -104,9 +104,10 @@ class Study:
 
 
 STUDIES = {
-    "update_cifar10": Study("CIFAR-10, larger network", ARCHITECTURE),
-    "update_cifar10_data": Study("CIFAR-10, more data", DATA),
-    "update_digits_data": Study("digits, more data", (*DATA, *FURTHER_DATA), photographs=False),
+    "update_cifar10": Study("CIFAR-10, larger network", TRAINING),
+    "update_cifar10_data": Study("CIFAR-10, fine-tuned on more data", DATA),
+    "update_digits": Study("digits, more data, from scratch", TRAINING, photographs=False),
+    "update_digits_data": Study("digits, fine-tuned on more data", (*DATA, *FURTHER_DATA), photographs=False),
 }
 
 
@@ -125,7 +126,7 @@ def main() -> None:
         for study in there
         for order in STUDIES[study].orders
     ]
-    families = sorted(options.runs.glob("seed[0-9]*"))
+    families = sorted(path.parents[1] for path in options.runs.glob("seed[0-9]*/report/flips.json"))
     if families:
         orders += [{"study": "digits, search", **decided(order, *of_families(families, order))} for order in SEARCH]
     result = {
