@@ -161,7 +161,9 @@ def markdown(entries: dict[str, Any]) -> str:
     if ranked:
         lines += [
             "",
-            "Candidates of a search, by Top-1 - NFR on the search split, with fewer images and with all of them:",
+            "Candidates of a search, by Top-1 - NFR on the search split, with fewer images and with all of them. The",
+            "ranking is not the same even with nine tenths of the images, so a search calibrates on all of them unless",
+            "`search.calibration_images` says otherwise:",
             "",
             "| run | images | candidates | Kendall's tau | the same best one |",
             "|---|---|---|---|---|",

@@ -73,7 +73,7 @@ class SearchSettings:
     """
 
     candidates: int = 100
-    calibration_images: int = 4096  # of candidates; networks that are kept have more
+    calibration_images: int = CALIBRATION_IMAGES  # of candidates; with fewer their ranking is not quite the same
     reward: Reward = field(default_factory=TopOneAndFlips)
     algorithm: SearchAlgorithm = field(default_factory=Evolution)
     order: Order = "smallest_first"
