@@ -4,6 +4,7 @@
 
 runs the preset ``digits`` once for each seed (data and splits stay the same, everything that is trained and searched
 changes) and writes digits_seeds.json and digits_seeds.md beside this file. A run that was interrupted is resumed.
+Intervals are over seeds and samples.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.flips import Predictions, load_predictions, mean_interval, mean_nfr_values
 
 HERE = Path(__file__).parent
 
@@ -32,7 +38,7 @@ def main() -> None:
         "machine": {"platform": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()},
         "versions": runs[0]["versions"],
         "seeds": [{key: value for key, value in each.items() if key != "versions"} for each in runs],
-        "summary": [summary(index, runs) for index in range(len(runs[0]["methods"]))],
+        "summary": [summary(index, runs, options.runs) for index in range(len(runs[0]["methods"]))],
     }
     (HERE / "digits_seeds.json").write_text(json.dumps(result, indent=2) + "\n")
     (HERE / "digits_seeds.md").write_text(markdown(result))
@@ -63,12 +69,17 @@ def run(seed: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def summary(index: int, runs: list[dict[str, Any]]) -> dict[str, Any]:
+def summary(index: int, runs: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
+    folders = [folder / f"seed{each['seed']}" for each in runs]
+    mine, family_answers = (answers(folders, runs[0]["methods"][place]["name"]) for place in (index, 0))
     methods = [each["methods"][index] for each in runs]
     family = [each["methods"][0] for each in runs]
     members = range(len(methods[0]["top1"]))
     return {
         "title": methods[0]["title"],
+        "mean_nfr_interval": bounds(mine, None, flips),
+        "mean_nfr_minus_family_interval": bounds(mine, family_answers, flips),
+        "mean_top1_minus_family_interval": bounds(mine, family_answers, hits),
         "top1": [spread([method["top1"][member] for method in methods]) for member in members],
         "mean_nfr": spread([method["mean_nfr"] for method in methods]),
         "mean_nfr_minus_family": spread(
@@ -83,6 +94,29 @@ def summary(index: int, runs: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def answers(folders: list[Path], method: str) -> list[list[Predictions]]:
+    """What the members of a method answer, by seed."""
+    members = list(json.loads((folders[0] / "run.json").read_text())["configuration"]["budgets"])
+    names = members if method == "family" else [f"{method}-{member}" for member in members]
+    return [[load_predictions(folder / "predictions" / f"{name}.npz") for name in names] for folder in folders]
+
+
+def flips(models: list[Predictions]) -> NDArray[np.float64]:
+    return mean_nfr_values(models)
+
+
+def hits(models: list[Predictions]) -> NDArray[np.float64]:
+    return np.mean([each.correct for each in models], axis=0)
+
+
+def bounds(mine: list[list[Predictions]], others: list[list[Predictions]] | None, measure: Any) -> list[float]:
+    """95 % over seeds and samples: of a mean, or of a paired difference of two."""
+    values = np.stack([measure(models) for models in mine])  # [S, N]
+    if others is None:
+        return list(mean_interval(values, mine[0][0].groups, "rate"))
+    return list(mean_interval(values - np.stack([measure(each) for each in others]), mine[0][0].groups, "difference"))
+
+
 def spread(values: list[float]) -> dict[str, float]:
     return {"mean": statistics.mean(values), "sd": statistics.stdev(values) if len(values) > 1 else 0.0}
 
@@ -95,14 +129,20 @@ def markdown(result: dict[str, Any]) -> str:
         "# The digits demo over seeds",
         "",
         f"`{result['command']}`; {len(result['seeds'])} seeds, mean ± standard deviation over seeds, percent, on the "
-        "report split.",
+        "report split. Brackets: 95 % over seeds and samples.",
         "",
         "| method | Top-1 small | Top-1 medium | Top-1 large | mean NFR | NFR − family | mean Top-1 − family |",
         "|---|---|---|---|---|---|---|",
     ]
-    for row in result["summary"]:
-        cells = [cell(value) for value in row["top1"]] + [cell(row["mean_nfr"])]
-        cells += [cell(row["mean_nfr_minus_family"], "+"), cell(row["mean_top1_minus_family"], "+")]
+    def bracket(bounds: list[float]) -> str:
+        return f" [{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"
+
+    for number, row in enumerate(result["summary"]):
+        cells = [cell(value) for value in row["top1"]] + [cell(row["mean_nfr"]) + bracket(row["mean_nfr_interval"])]
+        cells += [
+            cell(row[name], "+") + bracket(row[f"{name}_interval"]) if number else ""
+            for name in ("mean_nfr_minus_family", "mean_top1_minus_family")
+        ]
         lines.append(f"| {row['title']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
