@@ -125,6 +125,7 @@ def main() -> None:
         {"study": STUDIES[study].title, **decided(order, *of_study(options.runs / study, order))}
         for study in there
         for order in STUDIES[study].orders
+        if all((options.runs / study / "predictions" / "seed-0" / name).exists() for name in (order.first, order.second))
     ]
     families = sorted(path.parents[1] for path in options.runs.glob("seed[0-9]*/report/flips.json"))
     if families:
