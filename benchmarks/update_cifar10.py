@@ -125,7 +125,7 @@ def main() -> None:
         {"study": STUDIES[study].title, **decided(order, *of_study(options.runs / study, order))}
         for study in there
         for order in STUDIES[study].orders
-        if all((options.runs / study / "predictions" / "seed-0" / name).exists() for name in (order.first, order.second))
+        if is_there(options.runs / study, order)
     ]
     families = sorted(path.parents[1] for path in options.runs.glob("seed[0-9]*/report/flips.json"))
     if families:
@@ -164,6 +164,11 @@ def recorded(study: str, folder: Path) -> dict[str, Any]:
     for name in ("diagnostics", "by_epoch", "clipping"):
         results.pop(name, None)
     return {"preset": study, "seconds": round(sum(facts["timings"].values())), "results": results}
+
+
+def is_there(folder: Path, order: Order) -> bool:
+    """Whether both methods were run; a study may have been cut short."""
+    return all((folder / "predictions" / "seed-0" / name).exists() for name in (order.first, order.second))
 
 
 def of_study(folder: Path, order: Order) -> tuple[BySeed, BySeed]:
