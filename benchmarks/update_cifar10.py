@@ -240,11 +240,10 @@ def orders_table(orders: Sequence[dict[str, Any]]) -> str:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    seconds = sum(study["seconds"] for study in result["studies"])
     counts = {word: sum(each["verdict"] == word for each in result["orders"]) for word in WORDS}
     head = (
         "# The orders that the papers report\n\n"
-        f"`{result['command']}`, {result['cores']} cores, {seconds / 60:.0f} minutes.\n\n"
+        f"`{result['command']}`\n\n"
         "Every order that the papers report, decided by the 95 % interval of the difference over seeds and samples: "
         f"{', '.join(f'{count} {word}' for word, count in counts.items())}.\n\n"
         f"{orders_table(result['orders'])}\n\n{NOTES.read_text()}"
