@@ -101,13 +101,14 @@ class Study:
     title: str
     orders: tuple[Order, ...]
     photographs: bool = True
+    sweep: str = ""
 
 
 STUDIES = {
     "update_cifar10": Study("CIFAR-10, larger network", TRAINING),
-    "update_cifar10_data": Study("CIFAR-10, fine-tuned on more data", DATA),
-    "update_digits": Study("digits, more data, from scratch", TRAINING, photographs=False),
-    "update_digits_data": Study("digits, fine-tuned on more data", (*DATA, *FURTHER_DATA), photographs=False),
+    "update_cifar10_data": Study("CIFAR-10, fine-tuned on more data", DATA, sweep=SWEEP),
+    "update_digits": Study("digits, more data, from scratch", TRAINING, False),
+    "update_digits_data": Study("digits, fine-tuned on more data", (*DATA, *FURTHER_DATA), False, SWEEP),
 }
 
 
@@ -150,7 +151,9 @@ def run(study: str, options: argparse.Namespace) -> None:
         command += ["--set", f'data={{ name = "image_folder", path = "{options.images.resolve()}", size = 32 }}']
     if options.cache:
         command += ["--set", f'cache="{options.cache.resolve()}"']
-    subprocess.run([*command, "--sweep", SWEEP] if "bcwi" in str(STUDIES[study].orders) else command, check=True)
+    if STUDIES[study].sweep:
+        command += ["--sweep", STUDIES[study].sweep]
+    subprocess.run(command, check=True)
 
 
 def recorded(study: str, folder: Path) -> dict[str, Any]:

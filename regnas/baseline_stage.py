@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from regnas.baselines import AccuracyOnly, Family, Independent, Inherited, Source, SubNetwork, plan_of, planned
+from regnas.baselines import AccuracyOnly, Family, Independent, Inherited, Source, SubNetwork, planned
 from regnas.components import auto_keys
 from regnas.flips import Predictions
 from regnas.job import Job, predict_report
@@ -30,7 +30,7 @@ def baseline_methods(
     values = job.config.values
     family = {name: SubNetwork(values.supernet, architecture) for name, architecture in architectures.items()}
     searched = {
-        label: plan_of(baseline, family, search)
+        label: baseline.plan(search, family)
         for label, baseline in values.baselines.items()
         if isinstance(baseline, AccuracyOnly)
     }
@@ -120,7 +120,7 @@ def _workshop(job: Job) -> Workshop:
         training=recipe,
         fine_tuning=recipe,
         device=job.device,
-        calibration_images=values.calibration_images,
+        calibration_images=job.calibration_images.networks,
         folder=job.folder.trainings,
         seed=values.seed,
     )

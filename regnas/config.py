@@ -48,9 +48,6 @@ from regnas.training import (
 )
 
 PRESETS = "search_configs"
-# Batch-norm statistics of so many training images, or of all if there are fewer, are those of the data: which images
-# they are changes fewer than one answer in a thousand (benchmarks/calibration.md).
-CALIBRATION_IMAGES = 50_000
 
 
 def _parse_budget(value: object) -> Budget:
@@ -60,6 +57,11 @@ def _parse_budget(value: object) -> Budget:
 
 
 ParsedBudget = Annotated[Budget, PlainValidator(_parse_budget)]
+
+
+def check_calibration(images: int | None) -> None:
+    if images is not None and images < 2:
+        raise ValueError("calibration_images must be at least 2")
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class SearchSettings:
     """
 
     candidates: int = 100
-    calibration_images: int = CALIBRATION_IMAGES  # of candidates; with fewer their ranking is not quite the same
+    calibration_images: int | None = None  # of candidates; with fewer their ranking is not quite the same
     reward: Reward = field(default_factory=TopOneAndFlips)
     algorithm: SearchAlgorithm = field(default_factory=Evolution)
     order: Order = "smallest_first"
@@ -83,8 +85,9 @@ class SearchSettings:
     old_predictions: str = ""
 
     def __post_init__(self) -> None:
-        if self.candidates < 1 or self.calibration_images < 2:
-            raise ValueError("candidates must be at least 1 and calibration_images at least 2")
+        if self.candidates < 1:
+            raise ValueError("candidates must be at least 1")
+        check_calibration(self.calibration_images)
         check_order(self.order, self.algorithm)
         if self.old_predictions and isinstance(self.reward, TopOne) and self.max_nfr is None:
             raise ValueError(
@@ -124,15 +127,14 @@ class Config:
     baselines: dict[str, Baseline] = field(default_factory=dict)
     chosen: Chosen = field(default_factory=dict)  # for keys of baselines that are "auto", what an earlier run chose
     machine: Machine = field(default_factory=Machine)
-    calibration_images: int = CALIBRATION_IMAGES  # of all networks that are exported and reported
+    calibration_images: int | None = None  # of all networks that are exported and reported; None: as many as are enough
     weights: str = ""  # what the supernet starts from: the name or the file of an imported one; empty: random numbers
     seed: int = 0
 
     def __post_init__(self) -> None:
         if not self.budgets:
             raise ValueError("budgets holds no member")
-        if self.calibration_images < 2:
-            raise ValueError("calibration_images must be at least 2")
+        check_calibration(self.calibration_images)
         if not self.training.epochs and not self.weights:
             raise ValueError("training: epochs must be at least 1, unless weights names an imported supernet")
         for label, baseline in self.baselines.items():

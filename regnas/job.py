@@ -17,7 +17,7 @@ from regnas.comparing.selecting import predictions_on
 from regnas.config import Config, LoadedConfig, assign, describe, parse_polish, timed
 from regnas.data import Splits
 from regnas.errors import ArtifactError, ConfigurationError
-from regnas.evaluation import ExecutorChoice
+from regnas.evaluation import CalibrationImages, ExecutorChoice
 from regnas.flips import Predictions
 from regnas.imports import ImportedSupernet, find_weights
 from regnas.polishing import Polishing
@@ -27,7 +27,7 @@ from regnas.runtime.processes import ALONE, Processes
 from regnas.search import OLD, Studies, open_storage, sqlite_storage
 from regnas.space import Budget, BudgetSampler, SearchSpace
 from regnas.supernet import space_of
-from regnas.training import Trainer, logits_on, predictions_from
+from regnas.training import Trainer, calibration_count, logits_on, predictions_from
 
 log = logging.getLogger("regnas")
 
@@ -52,6 +52,12 @@ class Job:
     @property
     def classes(self) -> int:
         return len(self.splits.classes)
+
+    @property
+    def calibration_images(self) -> CalibrationImages:
+        values, size = self.config.values, self.splits.input_shape[1:]
+        wanted = values.search.calibration_images, values.calibration_images
+        return CalibrationImages(*(calibration_count(each, *size) for each in wanted))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from regnas.added_budgets import with_added
 from regnas.baseline_stage import baseline_methods
 from regnas.config import Config, LoadedConfig, describe
-from regnas.evaluation import CalibrationImages, Evaluator, ExecutorChoice, SupernetWeights
+from regnas.evaluation import Evaluator, ExecutorChoice, SupernetWeights
 from regnas.exporting import (
     Origin,
     current_family,
@@ -101,9 +101,7 @@ def run(
 
 def open_evaluator(job: Job, supernet: nn.Module) -> Evaluator:
     weights = SupernetWeights.of(supernet, job.config.values.supernet, job.splits.input_shape, job.classes)
-    values = job.config.values
-    calibration_images = CalibrationImages(values.search.calibration_images, values.calibration_images)
-    return Evaluator.on_executor(job.executor, weights, job.splits, calibration_images, job.device)
+    return Evaluator.on_executor(job.executor, weights, job.splits, job.calibration_images, job.device)
 
 
 def search_family(job: Job, evaluator: Evaluator) -> tuple[FamilySearch, dict[str, Architecture]]:

@@ -85,7 +85,7 @@ def workshop(study: Study, job: Job, seed: int, epochs: int | None = None) -> Wo
         training=recipe,
         fine_tuning=recipe,
         device=job.device,
-        calibration_images=job.config.values.calibration_images,
+        calibration_images=job.calibration_images.networks,
         folder=study.runs / "trainings",
         seed=seed,
     )

@@ -108,5 +108,5 @@ def load_family(path: Path) -> dict[str, Architecture]:
 
 def search_macs(job: Job, splits: Splits, candidates: list[Architecture]) -> int:
     """Multiply-adds of evaluating candidates: their calibration and the search split."""
-    images = len(splits.search) + job.config.values.search.calibration_images
+    images = len(splits.search) + job.calibration_images.candidates
     return images * sum(job.space.cost(architecture).macs for architecture in candidates)

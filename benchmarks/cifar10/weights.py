@@ -13,7 +13,7 @@ from functools import partial
 from torch import nn
 
 from benchmarks.cifar10.recording import ROW, Study, load_family
-from regnas.evaluation import CalibrationImages, Evaluator
+from regnas.evaluation import Evaluator
 from regnas.job import Job
 from regnas.losses import (
     CrossEntropy,
@@ -176,9 +176,7 @@ def _record(
 ) -> None:
     members_given = members is not None
     members = members or load_family(study.runs / "plain-0" / "regnas.json")
-    values = job.config.values
-    calibration = CalibrationImages(values.search.calibration_images, values.calibration_images)
-    evaluator = Evaluator.in_process(supernet.eval(), job.splits, calibration, job.device)
+    evaluator = Evaluator.in_process(supernet.eval(), job.splits, job.calibration_images, job.device)
     networks = {name: evaluator.network(architecture) for name, architecture in members.items()}
     searched = 0 if members_given else int(read_json(study.place("regnas", 0) / ROW)["search_macs"])
     study.record(row, seed, group, title, job, networks, members, macs, seconds, searched, settings)

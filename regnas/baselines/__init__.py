@@ -6,18 +6,14 @@ one follows the smaller. ``accuracy_only`` searches the same supernet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from regnas.baselines.accuracy_only import AccuracyOnly
 from regnas.baselines.sources import Family, Inherited, Source, SubNetwork, planned
 from regnas.methods import METHODS, Method
 from regnas.methods.none import NoTreatment
 from regnas.registry import Registry
-
-if TYPE_CHECKING:  # workers that only train need no study
-    from regnas.search import FamilySearch
 
 Baseline = AccuracyOnly | Method
 
@@ -37,11 +33,6 @@ BASELINES: Registry[Baseline] = Registry(
         **{name: method for name, method in METHODS.items() if name != "none"},
     },
 )
-
-
-def plan_of(baseline: Baseline, family: Family, search: FamilySearch) -> Mapping[str, Source]:
-    """For each member of the family, the network that stands in its place."""
-    return baseline.plan(search, family) if isinstance(baseline, AccuracyOnly) else planned(baseline, family)
 
 
 def check_baseline(label: str, baseline: Baseline, trains: bool) -> None:
@@ -67,6 +58,5 @@ __all__ = [
     "Source",
     "SubNetwork",
     "check_baseline",
-    "plan_of",
     "planned",
 ]

@@ -104,9 +104,10 @@ class CandidateRunner:
             self._folds = folding_is_exact(network, images)
         return self._folds
 
-    def _calibration_batches(self) -> list[Tensor]:
+    def _calibration_batches(self) -> Sequence[Tensor]:
         images = Prepared(self._calibration, self._preprocessing, self._device)
-        return list(batches_of(images, group_batch_size(*self._calibration.shape[-2:])))
+        batches = batches_of(images, group_batch_size(*self._calibration.shape[-2:]))
+        return list(batches) if len(batches) == 1 else batches  # several are prepared when they are asked for
 
     def _batches(self, images: Tensor, size: int) -> Iterator[Tensor]:
         for batch in torch.split(images, size):

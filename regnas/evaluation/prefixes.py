@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regnas.space import Architecture
-from regnas.training import settle
+from regnas.training import parts_of, settle
 
 
 @dataclass
@@ -55,7 +55,7 @@ def parts_trees(architectures: Sequence[Architecture], extract: Callable[[Archit
     """The candidates as trees, as many as there are ways to begin."""
     roots: dict[Hashable, PartsTree] = {}
     for index, architecture in enumerate(architectures):
-        parts = _parts(extract(architecture))
+        parts = parts_of(extract(architecture))  # one that does not come in parts shares nothing
         places = _places(architecture, len(parts))
         level = roots
         for place, part in zip(places, parts, strict=True):
@@ -90,7 +90,7 @@ def _calibrate(tree: PartsTree, batches: Sequence[Tensor]) -> None:
     # Calibration ends with the last statistics: a classifier has none.
     if not tree.branches and not _has_statistics(tree.part):
         return
-    outputs = settle(tree.part, batches)
+    outputs = settle(tree.part, batches, outputs=bool(tree.branches))
     del batches
     for branch in tree.branches.values():
         _calibrate(branch, outputs)
@@ -107,12 +107,6 @@ def _run(tree: PartsTree, x: Tensor, logits: dict[int, Tensor]) -> None:
 
 def _has_statistics(part: nn.Module) -> bool:
     return any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in part.modules())
-
-
-def _parts(network: nn.Module) -> list[nn.Module]:
-    """A network that does not come in parts is one part: nothing is shared, and nothing else changes."""
-    split = getattr(network, "parts", None)
-    return list(split()) if split is not None else [network]
 
 
 def _channels_last(part: nn.Module) -> nn.Module:

@@ -44,7 +44,7 @@ class Uncertainty:
 
     The edges of the bins are quantiles of the uncertainty itself, so that bins hold about as many samples each; equal
     values share a bin, and there may be fewer bins. ``auroc`` is the probability that a negative flip is more uncertain
-    than another sample (ties count half): 0.5 says nothing, 1 separates them; None where there is no flip.
+    than another sample (ties count half): 0.5 says nothing, 1 separates them; None if nothing flipped.
     """
 
     bins: tuple[UncertaintyBin, ...]
@@ -60,7 +60,7 @@ class Ranks:
     """Ranks of one class among the logits of a model, the largest being 1; equal logits share the better rank.
 
     ``counts`` are those of the ranks 1 to 10, ``beyond`` of all lower ones; ``unknown`` are samples whose class the
-    model does not have. ``median`` is over the known ones; None where there are none.
+    model does not have. ``median`` is over the known ones; None if there are none.
     """
 
     counts: tuple[int, ...]
@@ -69,7 +69,7 @@ class Ranks:
     median: float | None
 
     def share_within(self, rank: int) -> float:
-        """Of all samples, those of this rank or a better one (``rank`` up to 10); 0 where there are none."""
+        """Of all samples, those of this rank or a better one (``rank`` up to 10); 0 if there are none."""
         total = sum(self.counts) + self.beyond + self.unknown
         return sum(self.counts[:rank]) / total if total else 0.0
 
@@ -78,7 +78,7 @@ class Ranks:
 class Margins:
     """p(true class) - p(wrong class), from -1 to 1: quantiles (5, 25, 50, 75 and 95 %) and counts in 20 bins."""
 
-    quantiles: tuple[float, ...] | None  # None where there are no samples
+    quantiles: tuple[float, ...] | None  # None without samples
     counts: tuple[int, ...]
 
     @property
@@ -116,7 +116,7 @@ class Diagnostics:
 
 
 def diagnose(pairs: Sequence[tuple[Predictions, Predictions]]) -> Diagnostics | None:
-    """Of pairs (reference, new), pooled; None where one of them has kept no logits."""
+    """Of pairs (reference, new), pooled; None if one of them was saved without logits."""
     if not pairs or any(each.logits is None for pair in pairs for each in pair):
         return None
     aligned = [(reference, new) for reference, new in (align(pair) for pair in pairs)]

@@ -13,7 +13,7 @@ def mcnemar_exact(reference: Predictions, new: Predictions) -> float:
     """Two-sided p-value of the exact McNemar test (McNemar, 1947).
 
     Of the b + c samples on which exactly one model is right, b are negative flips and c positive ones; if both models
-    were equally good, b ~ Binomial(b + c, 1/2). 1.0 when there is no such sample. If the samples come in clusters
+    were equally good, b ~ Binomial(b + c, 1/2). Without such samples, p is 1.0. If the samples come in clusters
     (``Predictions.groups``), each cluster has one vote: b clusters lose more than they gain, c the other way around.
     """
     aligned = align([reference, new])

@@ -1,4 +1,4 @@
-"""More weight for what the old model has right (PCT: Yan et al., CVPR 2021, eq. 6)."""
+"""More weight for what the old model predicts correctly (PCT: Yan et al., CVPR 2021, eq. 6)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regnas.models import Model
 
 @dataclass(frozen=True)
 class Naive:
-    """Naive: cross-entropy once more on samples that the old model has right."""
+    """Naive: cross-entropy, counted twice on samples that the old model predicts correctly."""
 
     weight: float = tunable(1.0)
 

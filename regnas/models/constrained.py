@@ -88,7 +88,7 @@ class Constrained:
             steps_per_epoch=trainer.steps_per_epoch,
             name=self._name(shop),
             warm_up=self.warm_up,
-            surrogate=self._on_all_classes(),
+            surrogate=partial(on_known_classes, self.surrogate),
         )
         description = f"train {shop.name_of(self)}, seed {shop.seed}" if shop.aloud else ""
         clipping = trainer.train(model, objective, key, folder, description)
@@ -122,10 +122,6 @@ class Constrained:
         _, chosen = hold_out(samples.targets.numpy()[candidates], fraction, 0, samples.groups[candidates])
         held = candidates[chosen]
         return np.setdiff1d(np.arange(len(samples)), held), held
-
-    def _on_all_classes(self) -> Loss:
-        """A flip to an added class is a flip, so the hinge gets all logits; a distance is one on classes in common."""
-        return self.surrogate if isinstance(self.surrogate, FlipHinge) else partial(on_known_classes, self.surrogate)
 
     def _name(self, shop: Workshop) -> str:
         return f"train {self.chance} {shop.identity(self)[:6]} to NFR <= {self.target:.2%}"

@@ -55,7 +55,7 @@ def update_markdown(results: Results) -> str:
     parts += ["\n".join(f"- {plain(sentence)}" for sentence in others)]
     parts += ["## Methods", markdown_table(*_methods(results)), plain(noise_floor(results)), plain(_legend(results))]
     described = zip(titles(results), results["methods"], strict=True)
-    parts.append("\n".join(f"- {plain(title)}: {plain(method['description'])}" for title, method in described))
+    parts.append("\n".join(f"- {plain(_described(title, method['description']))}" for title, method in described))
     if is_chain(results):
         parts += ["## Pairs", f"{PAIRS}, in percent.", markdown_table(*_pairs(results))]
     for sweep in results["sweeps"]:
@@ -120,6 +120,11 @@ def _sweep(sweep: Mapping[str, Any]) -> tuple[Header, Rows]:
         searched = [with_spread({"mean": point[name], "spread": None}) for name in ("search_error_rate", "search_nfr")]
         rows.append([value, *measures, *searched])
     return [*header, "search split\nER (%)", "search split\nNFR (%)"], rows
+
+
+def _described(title: str, description: str) -> str:
+    """The description, which mostly begins with the name of the method, or else after the title."""
+    return description if description.startswith(f"{title.partition(' (')[0]}:") else f"{title}: {description}"
 
 
 def _legend(results: Results) -> str:

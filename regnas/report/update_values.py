@@ -100,7 +100,7 @@ def noise_floor(results: Results) -> str:
     floor = results["noise_floor"]
     return (
         f"Noise floor: between two trainings of the same recipe ({floor['model']}) the NFR is "
-        f"{with_spread(floor['nfr'])} %: so much flips by chance alone."
+        f"{with_spread(floor['nfr'])} %. That much flips by chance alone."
     )
 
 
@@ -113,21 +113,24 @@ def legend(results: Results) -> list[tuple[str, str]]:
         ("★", "on the Pareto front: no other method has both a lower error rate and a lower NFR"),
         ("ER", f"error rate on the report split ({results['samples']:,} samples), {spread}"),
     ]
+    difference = f"difference in points, with its paired 95 % interval {coverage(results)}"
+    flips = "negative flip rate: the share of samples that {} gets right and {} gets wrong"
     if is_chain(results):
         words += [
-            ("NFR", "negative flip rate, the share of samples that the reference has right and the new model wrong"),
+            ("NFR", flips.format("the reference", "the new model")),
             ("mean NFR", "the mean over all pairs of an earlier model (reference) and a later one (new)"),
-            (f"mean NFR - {counterpart(results)}", f"in points, with the paired 95 % interval {coverage(results)}"),
+            (f"mean NFR - {counterpart(results)}", difference),
         ]
     else:
+        independent = "100 % if their errors are independent"
         words += [
-            ("NFR", f"negative flip rate, the share of samples that {first} has right and {last} has wrong"),
-            ("relative NFR", "NFR / ((1 - ER of the reference) * ER of the new): 100 % when the two err independently"),
-            (f"NFR - {counterpart(results)}", f"in points, with the paired 95 % interval {coverage(results)}"),
-            ("parameters", "of the new model at inference"),
+            ("NFR", flips.format(first, last)),
+            ("relative NFR", f"NFR / ((1 - ER of the old model) * ER of the new one): {independent}"),
+            (f"NFR - {counterpart(results)}", difference),
+            ("parameters", "that the new model has at inference"),
         ]
     if any(map(starts_from_old, results["methods"])):
-        meaning = "starts from the old weights: its counterpart is fine-tuning, that of all other methods no treatment"
-        words.append((MARK, meaning))
-    cost = "what the training of the new model needs, teachers' passes and ensembles included; no treatment is 1.0x"
+        compared = "starts from the old weights and is compared with fine-tuning; all other methods with no treatment"
+        words.append((MARK, compared))
+    cost = "multiply-adds to train the new model, including teachers and ensembles, relative to no treatment"
     return [*words, ("cost", cost)]

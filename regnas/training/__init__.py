@@ -1,6 +1,6 @@
 """Training of supernets and of single networks."""
 
-from regnas.training.calibration import batches_of, calibrate, group_batch_size, settle
+from regnas.training.calibration import batches_of, calibrate, calibration_count, group_batch_size, parts_of, settle
 from regnas.training.clipping import WARM_UP, Clipping, log_clipping
 from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMultipliers
 from regnas.training.curriculum import Curriculum, TeachingTerm
@@ -66,6 +66,7 @@ __all__ = [
     "WithMultipliers",
     "batches_of",
     "calibrate",
+    "calibration_count",
     "first_images",
     "gathered",
     "group_batch_size",
@@ -73,6 +74,7 @@ __all__ = [
     "logits_of",
     "logits_on",
     "mean_logits",
+    "parts_of",
     "prediction_batch",
     "predictions_from",
     "prepared",

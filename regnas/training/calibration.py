@@ -20,6 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+# So many training images, or all if there are fewer, unless a configuration says otherwise: below all of them, which
+# images are drawn changes answers (benchmarks/calibration.md). Of large images fewer: the activations of all are held.
+MOST_IMAGES = 50_000
+MOST_PIXELS = 2**27
 # Activations of one layer, input and output, of a batch: below this, all images are one batch and one pass is enough.
 BATCH_BYTES = 2**30
 # For networks that are run in groups, whose batches must not depend on which networks share a group.
@@ -42,17 +46,17 @@ def calibrate(network: nn.Module, images: PreparedImages, batch_size: int | None
     with _evaluating(network):
         size = batch_size or max(1, BATCH_BYTES // _bytes_per_image(network, images[:1]))
         batches = batches_of(images, size)
-        if len(batches) == 1:
-            settle(network, batches)
-        else:  # what a part computes is kept for the next one, or every pass would start from the images
-            for part in _parts(network):
-                batches = settle(part, batches)
+        # What a part computes is kept for the next one, or every pass would start from the images.
+        *parts, last = parts_of(network) if len(batches) > 1 else [network]
+        for part in parts:
+            batches = settle(part.eval(), batches)
+        settle(last.eval(), batches, outputs=False)
     return network
 
 
 @torch.no_grad()
-def settle(part: nn.Module, batches: Sequence[Tensor]) -> list[Tensor]:
-    """Give a part of a network the statistics of its inputs; its outputs at these statistics.
+def settle(part: nn.Module, batches: Sequence[Tensor], outputs: bool = True) -> list[Tensor]:
+    """Give a part of a network the statistics of its inputs; its outputs at these statistics, if they are wanted.
 
     The part has to be in evaluation mode, and is left in it.
     """
@@ -73,7 +77,12 @@ def settle(part: nn.Module, batches: Sequence[Tensor]) -> list[Tensor]:
         for norm, moments in reached.items():
             _assign(norm, moments)
             unknown.discard(norm)
-    return [part(batch) for batch in batches]
+    return [part(batch) for batch in batches] if outputs else []
+
+
+def calibration_count(wanted: int | None, height: int, width: int) -> int:
+    """How many images of this size, as the configuration wants it or, if it leaves that open, as many as are enough."""
+    return min(MOST_IMAGES, MOST_PIXELS // (height * width)) if wanted is None else wanted
 
 
 def batches_of(images: PreparedImages, size: int) -> Sequence[Tensor]:
@@ -171,10 +180,10 @@ class _Batches(Sequence[Tensor]):
         return self._images[index * self._size : (index + 1) * self._size]
 
 
-def _parts(network: nn.Module) -> list[nn.Module]:
+def parts_of(network: nn.Module) -> list[nn.Module]:
     """Modules whose composition is the network; one that does not come in parts is its own only part."""
     split = getattr(network, "parts", None)
-    return [part.eval() for part in split()] if split is not None else [network]
+    return list(split()) if split is not None else [network]
 
 
 @torch.no_grad()

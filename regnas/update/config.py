@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from regnas.components import Builder
-from regnas.config import CALIBRATION_IMAGES, LoadedConfig, Machine, is_update, load_table
+from regnas.config import LoadedConfig, Machine, check_calibration, is_update, load_table
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ConfigurationError
 from regnas.methods import METHODS, Chain, Method, References, Release, Stage
@@ -39,7 +39,7 @@ class UpdateConfig:
     tuning_seeds: int = 1
     references: tuple[References, ...] = ("chain",)
     seeds: tuple[int, ...] = (0,)
-    calibration_images: int = CALIBRATION_IMAGES
+    calibration_images: int | None = None  # as many as are enough
     by_epoch: tuple[str, ...] = ()
     cache: str = "~/.cache/regnas/models"
     machine: Machine = field(default_factory=Machine)
@@ -60,8 +60,7 @@ class UpdateConfig:
             recipe = getattr(self, section)
             if recipe is not None and recipe.epochs < 1:
                 raise ValueError(f"{section}: epochs must be at least 1")
-        if self.calibration_images < 2:
-            raise ValueError("calibration_images must be at least 2")
+        check_calibration(self.calibration_images)
         for label in [*self.models, *self.methods]:
             if not label.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f'"{label}" becomes a file name: use letters, digits, - and _')

@@ -17,7 +17,7 @@ from regnas.models import Model, Workshop
 from regnas.run_folder import RunFolder
 from regnas.runtime.machine import choose_device
 from regnas.runtime.signals import stop_if_asked
-from regnas.training import predictions_from
+from regnas.training import calibration_count, predictions_from
 from regnas.update.config import UpdateConfig
 
 # What decides the bits of a training, of all that a run remembers of its machine.
@@ -92,7 +92,7 @@ def open_shops(values: UpdateConfig, splits: Splits, conditions: Mapping[str, An
             training=values.training,
             fine_tuning=values.fine_tuning or values.training,
             device=choose_device(values.machine.device),
-            calibration_images=values.calibration_images,
+            calibration_images=calibration_count(values.calibration_images, *splits.input_shape[1:]),
             folder=Path(values.cache).expanduser(),
             seed=seed,
             conditions=conditions,

@@ -99,7 +99,7 @@ def test_page_has_the_verdict_and_the_numbers_in_their_cells(tmp_path: Path) -> 
         "In 2 of 2 seeds it flips less than no treatment; the intervals are over seeds and samples (clusters)."
         in page.text
     )
-    assert "so much flips by chance alone" in page.text
+    assert "That much flips by chance alone" in page.text
     found = rows((tmp_path / "index.html").read_text())
     first = ["1 No treatment&nbsp; ★", "21.00 ± 1.41", "11.00 ± 1.41", "4.20 ± 0.28", "42.00 ± 2.83", "–"]
     assert [*first, "12,345", "1.0x"] in found

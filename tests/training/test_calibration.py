@@ -14,7 +14,7 @@ from torch import nn
 
 from regnas.data import ImageFolder, Preprocessing
 from regnas.networks import SmallResNet
-from regnas.training import Prepared, batches_of, calibrate, settle
+from regnas.training import Prepared, batches_of, calibrate, calibration_count, settle
 
 
 def images_of(count: int, side: int = 4, channels: int = 2) -> torch.Tensor:
@@ -149,6 +149,14 @@ def test_an_exception_leaves_no_hook_and_no_mode_behind(size):
         calibrate(network, images_of(20), size)
     assert [module.training for module in network.modules()] == modes
     assert all(not module._forward_pre_hooks and not module._forward_hooks for module in network.modules())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "side", "count"),
+    [(None, 16, 50_000), (None, 32, 50_000), (None, 64, 32_768), (None, 224, 2_675), (7, 224, 7), (10**6, 224, 10**6)],
+)
+def test_what_a_configuration_leaves_open_is_as_many_images_as_the_memory_bears(wanted, side, count):
+    assert calibration_count(wanted, side, side) == count
 
 
 def test_a_norm_that_runs_twice_is_settled_by_what_it_sees_first():
