@@ -23,20 +23,20 @@ import torch
 from scipy.stats import kendalltau
 from torch import nn
 
-from regnas.config import is_update, parse_config
 from regnas.data import Split, Splits
-from regnas.evaluation import CalibrationImages, Evaluator
-from regnas.family import load_family
+from regnas.family.family import load_family
+from regnas.family.updated import load_updated
 from regnas.flips import Predictions, negative_flip_rate
-from regnas.job import prepare
-from regnas.run_folder import RunFolder
+from regnas.runs.config import is_update, parse_config
+from regnas.runs.folder import RunFolder
+from regnas.runs.job import prepare
+from regnas.runs.supernet_stage import train_supernet
 from regnas.runtime.randomness import generator
+from regnas.search.evaluation import CalibrationImages, Evaluator
 from regnas.space import Architecture
-from regnas.supernet_stage import train_supernet
 from regnas.training import Prepared, calibrate, logits_on
-from regnas.update.config import parse_update
-from regnas.update.exported import load_updated
-from regnas.update.job import load_splits
+from regnas.updates.config import parse_update
+from regnas.updates.job import load_splits
 
 HERE = Path(__file__).parent
 COUNTS = (512, 2048, 4096, 8192, 16384, 32768)
@@ -113,7 +113,10 @@ def rankings(
     def rewards(count: int, draw: int | None) -> np.ndarray:
         train = splits.train if draw is None else drawn(splits.train, count, draw)
         evaluator = Evaluator.in_process(
-            supernet, replace(splits, train=train), CalibrationImages(count, count), device  # type: ignore[arg-type]
+            supernet,
+            replace(splits, train=train),
+            CalibrationImages(count, count),
+            device,  # type: ignore[arg-type]
         )
         reference = evaluator.predict(smallest)
         return np.array([reward(reference, each) for each in evaluator.predict_each(candidates)])

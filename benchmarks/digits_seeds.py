@@ -136,6 +136,7 @@ def markdown(result: dict[str, Any]) -> str:
         "| method | Top-1 small | Top-1 medium | Top-1 large | mean NFR | NFR − family | mean Top-1 − family |",
         "|---|---|---|---|---|---|---|",
     ]
+
     def bracket(bounds: list[float]) -> str:
         return f" [{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"
 

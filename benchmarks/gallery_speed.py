@@ -1,6 +1,6 @@
 """How long a browser takes to open a gallery of 2,000 pictures, and a filter to change it.
 
-Writes pictures of noise on blocks of colour (hard to compress, as photographs are), predictions of three models that
+Writes pictures of noise on blocks of color (hard to compress, as photographs are), predictions of three models that
 disagree on all of them, and the page that `regnas gallery` makes of these; then opens it in chromium without a window
 and reads the browser's own clock: from the start of the navigation to DOMContentLoaded and to the load event, to the
 first frame painted after it, and how long a change of a filter keeps the page busy. Exit code 6 when the bar is missed:
@@ -29,7 +29,7 @@ from regnas.cli import exit_code
 from regnas.flips import Predictions
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.gallery.browser import Browser, find_browser
+from tests.comparison.gallery.browser import Browser, find_browser
 
 BAR_SECONDS = 2.0
 CLASSES = 10

@@ -25,16 +25,16 @@ from typing import Any
 
 import torch
 
-from regnas.config import parse_config
-from regnas.evaluation import Evaluator, ExecutorChoice
 from regnas.flips import flip_table
-from regnas.job import Job, prepare
-from regnas.pipeline import open_evaluator
-from regnas.run_folder import RunFolder
+from regnas.runs.config import parse_config
+from regnas.runs.folder import RunFolder
+from regnas.runs.job import Job, prepare
+from regnas.runs.pipeline import open_evaluator
+from regnas.runs.supernet_stage import train_supernet
 from regnas.runtime.machine import describe_machine
 from regnas.search import ALGORITHMS, FamilySearch, Study, Tier, TopOne, best, search
+from regnas.search.evaluation import Evaluator, ExecutorChoice
 from regnas.space import Architecture, SearchSpace
-from regnas.supernet_stage import train_supernet
 from regnas.training import logits_on, predictions_from
 
 CHECKPOINTS = (20, 40, 60, 80, 100, 150, 200)

@@ -32,17 +32,17 @@ from ofa.imagenet_classification.elastic_nn.networks import OFAMobileNetV3 as Pe
 from ofa.imagenet_classification.elastic_nn.utils import set_running_statistics
 from ofa.utils.pytorch_utils import count_net_flops
 
-from regnas.config import parse_config
 from regnas.data import Preprocessing
-from regnas.evaluation import LARGEST_GROUP, CandidateRunner, ExecutorChoice, in_prefix_order
-from regnas.job import prepare
-from regnas.pipeline import open_evaluator, search_family
-from regnas.run_folder import RunFolder
+from regnas.runs.config import parse_config
+from regnas.runs.folder import RunFolder
+from regnas.runs.job import prepare
+from regnas.runs.pipeline import open_evaluator, search_family
+from regnas.runs.supernet_stage import train_supernet
 from regnas.runtime.machine import describe_machine
 from regnas.search import Evolution, Measures, Trial
+from regnas.search.evaluation import LARGEST_GROUP, CandidateRunner, ExecutorChoice, in_prefix_order
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, contains
 from regnas.supernet import supernet_plugins
-from regnas.supernet_stage import train_supernet
 
 IMAGENET = ((3, 224, 224), 1000)
 COUNT, REPEATS = 100, 5
@@ -80,7 +80,6 @@ def sampling() -> dict[str, Any]:
     }
     results: dict[str, Any] = {}
     for name, (space, budget, floor) in cases.items():
-
         drawn: list[Architecture] = []
 
         def draw(

@@ -28,12 +28,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regnas.config import Config, load_config
 from regnas.data import Preprocessing, Split
 from regnas.losses import CrossEntropy
+from regnas.runs.config import Config, load_config
 from regnas.runtime.files import read_json, write_json
 from regnas.runtime.machine import describe_machine
-from regnas.runtime.processes import ALONE, Processes, joined, started
+from regnas.runtime.processes import SINGLE, Processes, current_processes, joined
 from regnas.space import BudgetSampler, format_macs
 from regnas.training import Objective, Recipe, SingleNetwork, Step, SupernetObjective, Trainer
 
@@ -71,7 +71,7 @@ class Bench:
     steps: int  # of a turn
     turns: int
 
-    def trainer(self, processes: Processes = ALONE, **changes: Any) -> Trainer:
+    def trainer(self, processes: Processes = SINGLE, **changes: Any) -> Trainer:
         random = np.random.default_rng(0)
         count = (WARM_UP + self.steps + 1) * self.batch
         split = Split(
@@ -113,14 +113,12 @@ class Bench:
                     "float32": train,
                     "float32, compiled": lambda folder, train=train: train(folder, compile=True),
                     "bfloat16": lambda folder, train=train: train(folder, precision="bfloat16"),
-                    "bfloat16, compiled": lambda folder, train=train: train(
-                        folder, precision="bfloat16", compile=True
-                    ),
+                    "bfloat16, compiled": lambda folder, train=train: train(folder, precision="bfloat16", compile=True),
                 }
             )
         return results
 
-    def supernet_steps(self, folder: Path, processes: Processes = ALONE, **changes: Any) -> list[float]:
+    def supernet_steps(self, folder: Path, processes: Processes = SINGLE, **changes: Any) -> list[float]:
         torch.manual_seed(0)
         objective = SupernetObjective(
             self.config.supernet.space(SHAPE, CLASSES), self.config.curriculum, CrossEntropy(), (0,)
@@ -141,7 +139,7 @@ class Bench:
 
     def processes(self, processes: Processes) -> dict[str, Any]:
         def alone(folder: Path) -> list[float]:
-            if not processes.leads:  # waits, and its times are not those that are kept
+            if not processes.is_main:  # waits, and its times are not those that are kept
                 processes.sum_(torch.zeros(1))
                 return np.arange(WARM_UP + self.steps + 1).tolist()
             times = self.supernet_steps(folder)
@@ -166,11 +164,11 @@ def main() -> None:
     wishes = parser.parse_args()
     torch.set_num_threads(1)
     bench = Bench(load_config("cifar10").values, wishes.batch, wishes.steps, wishes.turns)
-    processes = started()
-    if not processes.alone:
+    processes = current_processes()
+    if not processes.is_single:
         with joined(processes):
             results = bench.processes(processes)
-        if processes.leads:
+        if processes.is_main:
             print(json.dumps(results))
         return
     report = read_json(wishes.out) if wishes.out.exists() else {}

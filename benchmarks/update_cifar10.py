@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.flips import Predictions, load_predictions, mean_interval, mean_nfr_values
-from regnas.report import update_markdown
+from regnas.report.update.tables import update_markdown
 
 HERE = Path(__file__).parent
 NOTES = HERE / "update_cifar10_notes.md"

@@ -1,7 +1,7 @@
 """What a training step of an update costs beyond the forward and backward passes it needs.
 
 For each kind of step: the time of a step of the trainer (drawing, augmenting and preprocessing the batch, teachers,
-losses, clipping, the optimiser) over the time of the bare passes on a batch that is there already (student forward and
+losses, clipping, the optimizer) over the time of the bare passes on a batch that is there already (student forward and
 backward, teachers forward without gradients). They are run in turns, step by step, in one process; ratios of medians.
 
     python benchmarks/update_step.py > benchmarks/update_step.json

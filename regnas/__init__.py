@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regnas.family import Family, load_family
-    from regnas.update.exported import load_updated
+    from regnas.family.family import Family, load_family
+    from regnas.family.updated import load_updated
 
 __all__ = ["Family", "load_family", "load_updated"]
 
@@ -20,5 +20,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         from importlib import import_module
 
-        return getattr(import_module("regnas.update.exported" if name == "load_updated" else "regnas.family"), name)
+        return getattr(
+            import_module("regnas.family.updated" if name == "load_updated" else "regnas.family.family"), name
+        )
     raise AttributeError(f"module 'regnas' has no attribute '{name}'")

@@ -9,16 +9,16 @@ def multiple_of_eight(channels: float) -> int:
     return nearest if nearest >= 0.9 * channels else nearest + 8
 
 
-def expanded(channels: int, expansion: float) -> int:
+def expand(channels: int, expansion: float) -> int:
     """The channels inside a block whose expansion refers to ``channels``."""
     return multiple_of_eight(round(channels * expansion))
 
 
-def squeezed(channels: int) -> int:
+def squeeze(channels: int) -> int:
     """The channels between the two layers of a squeeze and excitation."""
     return multiple_of_eight(channels // 4)
 
 
-def strided(size: tuple[int, int], stride: int) -> tuple[int, int]:
+def stride_output(size: tuple[int, int], stride: int) -> tuple[int, int]:
     """Height and width after a stride whose padding rounds odd sizes up."""
     return -(-size[0] // stride), -(-size[1] // stride)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from regnas.space import Cost
-from supernets.channels import squeezed, strided
+from supernets.channels import squeeze, stride_output
 
 
 @cache
@@ -30,13 +30,13 @@ def bottleneck_cost(
     projected: bool = False,
 ) -> Cost:
     """An inverted bottleneck on feature maps of this size; the shortcut costs something only where it is projected."""
-    after = strided(size, stride)
+    after = stride_output(size, stride)
     total = convolution_cost(middle, middle, kernel, after, middle)
     total = total.plus(convolution_cost(middle, channels_out, 1, after))
     if expanding:
         total = total.plus(convolution_cost(channels_in, middle, 1, size))
     if squeezing:
-        reduced = squeezed(middle)
+        reduced = squeeze(middle)
         total = total.plus(Cost(2 * middle * reduced, 2 * middle * reduced + reduced + middle))
     if projected:
         weights = channels_in * channels_out

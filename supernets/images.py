@@ -8,9 +8,9 @@ from torch import Tensor, nn
 InputShape = tuple[int, int, int]
 
 
-def require_colour(name: str, input_shape: InputShape) -> None:
+def require_color(name: str, input_shape: InputShape) -> None:
     if input_shape[0] != 3:
-        raise ValueError(f"{name} takes colour images (3 channels), not {input_shape[0]}")
+        raise ValueError(f"{name} takes color images (3 channels), not {input_shape[0]}")
 
 
 def check_resolutions(resolutions: tuple[int, ...]) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from supernets.channels import squeezed
+from supernets.channels import squeeze
 
 Activation = Literal["relu", "relu6", "hardswish", "silu"]
 ShortcutKind = Literal["none", "identity", "projected"]
@@ -50,8 +50,8 @@ class SqueezeExcitation(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.reduce = nn.Conv2d(channels, squeezed(channels), 1)
-        self.restore = nn.Conv2d(squeezed(channels), channels, 1)
+        self.reduce = nn.Conv2d(channels, squeeze(channels), 1)
+        self.restore = nn.Conv2d(squeeze(channels), channels, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         gate = x.mean(dim=(2, 3), keepdim=True)  # [N, C, H, W] -> [N, C, 1, 1]
@@ -127,7 +127,7 @@ class PooledFeatures(nn.Module):
         return features
 
 
-def initialise(network: nn.Module) -> nn.Module:
+def initialize(network: nn.Module) -> nn.Module:
     """He's normal weights by fan-out, which is what once-for-all networks start from; biases zero."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d):

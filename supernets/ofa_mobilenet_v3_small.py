@@ -8,7 +8,7 @@ from torch import nn
 
 from regnas.space import Architecture, SearchSpace
 from supernets.images import InputShape, check_resolutions
-from supernets.layers import initialise
+from supernets.layers import initialize
 from supernets.mobile.layout import MobileLayout, MobileStage
 from supernets.mobile.network import mobile_network
 from supernets.mobile.rules import mobile_space
@@ -61,13 +61,13 @@ class OFAMobileNetV3Small:
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
         """The plain network of an architecture, with fresh weights."""
-        return initialise(mobile_network(self._layout(input_shape, classes), architecture))
+        return initialize(mobile_network(self._layout(input_shape, classes), architecture))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
         from supernets.mobile.elastic import ComposedMobileNetV3, ElasticMobileNet  # with ofa, which takes seconds
 
         layout = self._layout(input_shape, classes)
-        network = initialise(ComposedMobileNetV3(layout, self.dropout))
+        network = initialize(ComposedMobileNetV3(layout, self.dropout))
         return ElasticMobileNet(self.space(input_shape, classes), layout, network)
 
     def _layout(self, input_shape: InputShape, classes: int) -> MobileLayout:

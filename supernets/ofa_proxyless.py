@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from regnas.space import Architecture, SearchSpace
 from regnas.supernet import Published
 from supernets.channels import multiple_of_eight
-from supernets.images import InputShape, require_colour
-from supernets.layers import initialise
+from supernets.images import InputShape, require_color
+from supernets.layers import initialize
 from supernets.mobile.layout import MobileLayout, MobileStage
 from supernets.mobile.network import mobile_network
 from supernets.mobile.rules import mobile_space
@@ -41,12 +41,12 @@ class OFAProxyless:
         check_mobile_settings(self.width_multiplier, self.resolutions, self.dropout)
 
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
-        require_colour(NAME, input_shape)
+        require_color(NAME, input_shape)
         return mobile_space(NAME, self._layout(classes), input_shape, self.resolutions)
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
         """The plain network of an architecture, with fresh weights."""
-        return initialise(mobile_network(self._layout(classes), architecture))
+        return initialize(mobile_network(self._layout(classes), architecture))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
         # ofa is imported where it is needed: it takes seconds.
@@ -62,13 +62,13 @@ class OFAProxyless:
             expand_ratio_list=list(EXPANSIONS),
             depth_list=list(range(DEPTHS[0], DEPTHS[1] + 1)),
         )
-        return ElasticMobileNet(self.space(input_shape, classes), self._layout(classes), initialise(network))
+        return ElasticMobileNet(self.space(input_shape, classes), self._layout(classes), initialize(network))
 
     @property
     def published(self) -> tuple[Published, ...]:
         return (Published(CHECKPOINT, URL + CHECKPOINT, {"name": NAME, "width_multiplier": 1.3}),)
 
-    def renamed(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def rename_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The tensors of a checkpoint of ofa's under the names of this supernet."""
         return renamed_for(lambda: self.supernet((3, 224, 224), 1000), tensors)
 

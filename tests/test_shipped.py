@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from regnas.config import is_update, load_config, load_table, presets
-from regnas.job import check_budgets
-from regnas.registry import Registry
-from regnas.update.config import load_update
-from regnas.update.study import describe_scenario, plan_all
+from regnas.components.registry import Registry
+from regnas.runs.config import is_update, load_config, load_table, presets
+from regnas.runs.job import check_budgets
+from regnas.updates.config import load_update
+from regnas.updates.study import describe_scenario, plan_all
 
 ROOT = Path(__file__).parents[1]
 SHAPES = {"digits": (1, 16, 16), "cifar10": (3, 32, 32)}
@@ -58,7 +58,7 @@ def test_no_update_preset_is_left_out_above():
 
 
 def test_the_digits_update_compares_every_method_but_those_that_it_says():
-    from regnas.methods import METHODS
+    from regnas.updates.methods import METHODS
 
     preset = (ROOT / "search_configs" / "update_digits.toml").read_text()
     left_out = set(METHODS) - set(load_update("update_digits").values.methods)
@@ -75,13 +75,13 @@ def test_the_python_lines_of_the_readme_run(finished_run, tmp_path, monkeypatch,
 
 
 def test_every_command_and_part_that_the_readme_names_exists():
-    from regnas.baselines import BASELINES
     from regnas.cli import app
     from regnas.data import DATASETS
     from regnas.losses import LOSSES
-    from regnas.methods import METHODS
     from regnas.networks import NETWORKS
+    from regnas.runs.baselines import BASELINES
     from regnas.search import REWARDS
+    from regnas.updates.methods import METHODS
 
     readme = (ROOT / "README.md").read_text()
     commands = {command.name or command.callback.__name__ for command in app.registered_commands}

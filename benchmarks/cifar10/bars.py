@@ -74,8 +74,8 @@ def bars(best: Measures | None, chosen: Mapping[str, Measures], regnas: Sequence
     elodi, distilled = chosen.get("elodi"), chosen.get("focal_distillation_lm")
     return [
         _flips("NFR of the best regnas row / independent training", 1 / 3, best, chosen.get("independent")),
-        _matched("NFR at matched Top-1 / focal distillation (LM)", 0.55, distilled, regnas, elodi),
-        _matched("NFR at matched Top-1 / ELODI", 0.75, elodi, regnas, elodi),
+        _match("NFR at matched Top-1 / focal distillation (LM)", 0.55, distilled, regnas, elodi),
+        _match("NFR at matched Top-1 / ELODI", 0.75, elodi, regnas, elodi),
         _flips("NFR of the best regnas row / plain REG-NAS", 0.6, best, chosen.get("regnas")),
         _flips("NFR of the best regnas row / polishing without congruence", None, best, chosen.get("polished_plain")),
         _top1(best, chosen.get("independent")),
@@ -90,9 +90,7 @@ def _flips(name: str, limit: float | None, best: Measures | None, other: Measure
     return Bar(name, limit, ratio.value, ratio.bounds, f"{best.row.name} / {other.row.name}")
 
 
-def _matched(
-    name: str, limit: float, baseline: Measures | None, regnas: Sequence[Curve], elodi: Measures | None
-) -> Bar:
+def _match(name: str, limit: float, baseline: Measures | None, regnas: Sequence[Curve], elodi: Measures | None) -> Bar:
     if baseline is None or not regnas:
         return Bar(name, limit, None, None, ABSENT)
     matched = at_matched_top1(regnas, baseline)

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.cifar10.recording import Study, load_family
-from regnas.baselines.sources import SubNetwork, planned
-from regnas.job import Job
-from regnas.methods import Method
-from regnas.methods.elodi import Elodi
-from regnas.methods.ensemble import Ensemble
-from regnas.methods.focal_distillation_kl import FocalDistillationKL
-from regnas.methods.focal_distillation_lm import FocalDistillationLM
-from regnas.methods.none import NoTreatment
-from regnas.models import Model, Trained, Workshop, make_all, training_macs
+from regnas.runs.baselines.sources import SubNetwork, plan_members
+from regnas.runs.job import Job
 from regnas.space import Architecture
+from regnas.updates.methods import Method
+from regnas.updates.methods.elodi import Elodi
+from regnas.updates.methods.ensemble import Ensemble
+from regnas.updates.methods.focal_distillation_kl import FocalDistillationKL
+from regnas.updates.methods.focal_distillation_lm import FocalDistillationLM
+from regnas.updates.methods.none import NoTreatment
+from regnas.updates.models import Model, ModelStore, Trained, make_all, training_macs
 
 MEMBERS = 4
 
@@ -38,13 +38,21 @@ ENSEMBLE = Row("ensemble", f"Ensemble paragon (m = {MEMBERS})", Ensemble(MEMBERS
 
 def focal_lm(weight: float) -> Row:
     """``weight`` is that of a sum over the ten classes, as the rows were recorded."""
-    return Row(f"focal_distillation_lm@{weight:g}", f"FD-LM chain, weight {weight:g}",
-               FocalDistillationLM(weight=10 * weight), {"weight": weight})
+    return Row(
+        f"focal_distillation_lm@{weight:g}",
+        f"FD-LM chain, weight {weight:g}",
+        FocalDistillationLM(weight=10 * weight),
+        {"weight": weight},
+    )
 
 
 def focal_kl(weight: float) -> Row:
-    return Row(f"focal_distillation_kl@{weight:g}", f"FD-KL chain, weight {weight:g}",
-               FocalDistillationKL(weight=weight), {"weight": weight})
+    return Row(
+        f"focal_distillation_kl@{weight:g}",
+        f"FD-KL chain, weight {weight:g}",
+        FocalDistillationKL(weight=weight),
+        {"weight": weight},
+    )
 
 
 def elodi(alpha: float) -> Row:
@@ -58,29 +66,29 @@ def baseline_rows(study: Study, seed: int, rows: list[Row]) -> None:
     for row in rows:
         if study.has(row.name, seed):
             continue
-        shop = workshop(study, job, seed, row.epochs)
-        plan = planned(row.method, family)
+        store = open_store(study, job, seed, row.epochs)
+        plan = plan_members(row.method, family)
         began = time.monotonic()
-        make_all({seed: shop}, {seed: list(plan.values())}, workers=1)
+        make_all({seed: store}, {seed: list(plan.values())}, workers=1)
         study.record(
             row.name,
             seed,
             "family",
             row.title,
             job,
-            {name: shop.module(model) for name, model in plan.items()},
+            {name: store.module(model) for name, model in plan.items()},
             members,
-            training_macs(shop, plan.values()),
+            training_macs(store, plan.values()),
             time.monotonic() - began,
             settings=row.settings,
         )
-    sharing(study, seed, job, workshop(study, job, seed), planned(ENSEMBLE.method, family), members)
+    sharing(study, seed, job, open_store(study, job, seed), plan_members(ENSEMBLE.method, family), members)
 
 
-def workshop(study: Study, job: Job, seed: int, epochs: int | None = None) -> Workshop:
+def open_store(study: Study, job: Job, seed: int, epochs: int | None = None) -> ModelStore:
     recipe = job.config.values.training
     recipe = replace(recipe, epochs=epochs or recipe.epochs)
-    return Workshop(
+    return ModelStore(
         splits=job.splits,
         training=recipe,
         fine_tuning=recipe,
@@ -95,7 +103,7 @@ def sharing(
     study: Study,
     seed: int,
     job: Job,
-    shop: Workshop,
+    store: ModelStore,
     ensemble: Mapping[str, Model],
     members: Mapping[str, Architecture],
 ) -> None:
@@ -103,8 +111,8 @@ def sharing(
     for chance in range(MEMBERS):
         row = f"sharing-independent-{chance}"
         networks = {name: model.members[chance] for name, model in ensemble.items()}  # type: ignore[attr-defined]
-        if study.has(row, seed) or not all(shop.is_kept(model) for model in networks.values()):
+        if study.has(row, seed) or not all(store.is_kept(model) for model in networks.values()):
             continue
-        modules = {name: shop.module(model) for name, model in networks.items()}
-        macs = training_macs(shop, [model for model in networks.values() if isinstance(model, Trained)])
+        modules = {name: store.module(model) for name, model in networks.items()}
+        macs = training_macs(store, [model for model in networks.values() if isinstance(model, Trained)])
         study.record(row, seed, "sharing", f"Independent family {chance}", job, modules, members, macs, 0.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from regnas.rendering.formatting import percent, signed_percent
-from regnas.rendering.markdown_cells import markdown_table
+from regnas.report.kit.formatting import percent, signed_percent
+from regnas.report.kit.markdown import markdown_table
 
 Measure = Mapping[str, Any]
 NOTHING = "–"

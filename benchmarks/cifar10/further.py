@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.cifar10 import cells
-from regnas.rendering.formatting import percent, signed_percent, training_cost
-from regnas.rendering.markdown_cells import plain
+from regnas.report.kit.formatting import percent, signed_percent, training_cost
+from regnas.report.kit.markdown import plain
 
 Results = Mapping[str, Any]
 Rows = Mapping[str, Mapping[str, Any]]
@@ -48,7 +48,7 @@ def _order(name: str, order: Mapping[str, Any]) -> str:
         correlation += f" {cells.plain_bounds(order['interval'])}"
     text = f"{name}: rank correlation with the ratio {correlation} (paper {order['paper_spearman']:+.3f})"
     if order["holds"]:
-        return f"{text}; no neighbours break the order."
+        return f"{text}; no neighbors break the order."
     breaks = ", ".join(
         f"{one['from']:g} to {one['to']:g} ({signed_percent(one['change'])} {cells.bounds(one['interval'])})"
         for one in order["breaks"]

@@ -8,8 +8,8 @@ from typing import Any
 from benchmarks.cifar10 import cells
 from benchmarks.cifar10.choices import method_title
 from benchmarks.cifar10.further import further
-from regnas.rendering.formatting import percent, training_cost
-from regnas.rendering.markdown_cells import plain
+from regnas.report.kit.formatting import percent, training_cost
+from regnas.report.kit.markdown import plain
 from regnas.space import format_macs
 
 Results = Mapping[str, Any]
@@ -167,7 +167,7 @@ def _front(found: Results) -> list[str]:
         text = (
             "At matched Top-1: the lowest mean NFR of regnas' rows (REG-NAS, congruent training, polished, "
             "interpolated, all settings) where the larger networks are at least as accurate as the baseline's. Between "
-            "neighbouring settings of a method lies a straight line."
+            "neighboring settings of a method lies a straight line."
         )
         parts += [text, cells.table(header, table, words=("by",))]
     return parts

@@ -1,6 +1,6 @@
 """Flips at matched accuracy: what regnas' methods reach where they are at least as accurate as a baseline.
 
-A method at its settings is a curve of points (Top-1 of the larger networks, mean NFR); between neighbouring settings it
+A method at its settings is a curve of points (Top-1 of the larger networks, mean NFR); between neighboring settings it
 is a straight line, which is what shipping one of the two families at random would come to on average. The lowest NFR
 of all curves at Top-1 >= T is at a point or where a line crosses T.
 """
@@ -17,7 +17,7 @@ from benchmarks.cifar10.choices import REGNAS, by_method
 from benchmarks.cifar10.measures import Estimate, Measures, Rates
 from benchmarks.cifar10.rows import Row
 
-Place = tuple[tuple[Row, ...], Rates]  # a setting or two neighbours, and the NFR there [1 + B]
+Place = tuple[tuple[Row, ...], Rates]  # a setting or two neighbors, and the NFR there [1 + B]
 
 ROUNDING = 1e-12  # accuracies that differ by less are the same number of samples
 
@@ -59,7 +59,7 @@ def curves(measured: Mapping[str, Measures]) -> list[Curve]:
     rows = [one.row for one in measured.values() if one.row.group in ("family", "front") and one.row.method in REGNAS]
     found = []
     for of_method in by_method(rows).values():
-        plain = [[row] for row in of_method if not row.setting]  # no neighbour of a setting
+        plain = [[row] for row in of_method if not row.setting]  # no neighbor of a setting
         settings = [row for row in of_method if row.setting]
         found += [curve([measured[row.name] for row in rows]) for rows in (*plain, settings) if rows]
     return found

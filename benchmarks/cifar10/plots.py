@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from benchmarks.cifar10.choices import method_title
-from regnas.rendering.figures import COLOURS, DASHES, MARKERS, WIDTH, shown
-from regnas.report.update_labels import label_offsets
+from regnas.report.kit.figures import COLORS, DASHES, MARKERS, WIDTH, shown
+from regnas.report.update.labels import label_offsets
 
-GREY, INK = "#6b7280", "#1b2430"
+GRAY, INK = "#6b7280", "#1b2430"
 BEHIND = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # of labels
-LEADER = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 3}
+LEADER = {"arrowstyle": "-", "color": GRAY, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 3}
 
 Points = Sequence[Mapping[str, Any]]
 
@@ -61,21 +61,21 @@ def _position(point: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _draw_method(axes: Axes, index: int, settings: Points) -> Line2D:
-    # 7 markers and 7 colours that shift against each other: 49 looks before one comes back
-    colour = COLOURS[(index + index // len(MARKERS)) % len(COLOURS)]
+    # 7 markers and 7 colors that shift against each other: 49 looks before one comes back
+    color = COLORS[(index + index // len(MARKERS)) % len(COLORS)]
     places = np.array([_position(point) for point in settings])  # [K, 2]
     bars = [_bars([point[key] for point in settings]) for key in ("error_rate", "mean_nfr")]
     x, y = places.T
-    axes.errorbar(x, y, xerr=bars[0], yerr=bars[1], color=colour, alpha=0.4, linewidth=0, elinewidth=0.8, zorder=2)
+    axes.errorbar(x, y, xerr=bars[0], yerr=bars[1], color=color, alpha=0.4, linewidth=0, elinewidth=0.8, zorder=2)
     look: dict[str, Any] = {
-        "color": colour,
+        "color": color,
         "marker": MARKERS[index % len(MARKERS)],
         "markersize": 6,
         "markeredgewidth": 1.2,
-        "markerfacecolor": colour if settings[0]["regnas"] else "white",
+        "markerfacecolor": color if settings[0]["regnas"] else "white",
         "zorder": 3,
     }
-    joined = np.array([bool(point["setting"]) for point in settings])  # a row without a setting is no one's neighbour
+    joined = np.array([bool(point["setting"]) for point in settings])  # a row without a setting is no one's neighbor
     axes.plot(x[~joined], y[~joined], linestyle="none", **look)
     [line] = axes.plot(
         x[joined],
@@ -180,8 +180,8 @@ def _draw_cloud(axes: Axes, index: int, name: str, cloud: Mapping[str, Any], key
         values,
         linestyle="none",
         marker=MARKERS[index],
-        color=COLOURS[index],
-        markerfacecolor=COLOURS[index] if name == "supernet" else "white",
+        color=COLORS[index],
+        markerfacecolor=COLORS[index] if name == "supernet" else "white",
         markersize=5,
         alpha=0.85,
         label=f"{SHARING_TITLES[name]} ({families})",
@@ -189,4 +189,4 @@ def _draw_cloud(axes: Axes, index: int, name: str, cloud: Mapping[str, Any], key
     )
     ends = np.array([gaps.min(), gaps.max()])
     fitted = 100 * line["intercept"] + line["slope"] * ends
-    axes.plot(ends, fitted, color=COLOURS[index], linestyle=DASHES[index], linewidth=1.4)
+    axes.plot(ends, fitted, color=COLORS[index], linestyle=DASHES[index], linewidth=1.4)

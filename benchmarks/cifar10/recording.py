@@ -16,10 +16,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from regnas.config import LoadedConfig, load_config
 from regnas.data import Splits
-from regnas.job import Job, prepare
-from regnas.run_folder import RunFolder
+from regnas.runs.config import LoadedConfig, load_config
+from regnas.runs.folder import RunFolder
+from regnas.runs.job import Job, prepare
 from regnas.runtime.files import write_json
 from regnas.runtime.machine import describe_machine
 from regnas.space import Architecture

@@ -21,7 +21,7 @@ from benchmarks.cifar10.rows import Recorded, Row
 from benchmarks.cifar10.sharing import sharing
 from benchmarks.cifar10.tradeoff import tradeoff
 from regnas.errors import ArtifactError
-from regnas.update.results import pareto_front
+from regnas.updates.results import pareto_front
 
 COMMANDS = (
     "python benchmarks/cifar10/study.py --images CIFAR10 --runs RUNS",
@@ -56,7 +56,7 @@ def results(recorded: Recorded, resamples: int = RESAMPLES) -> dict[str, Any]:
         "bars": [bar.to_json() for bar in bars(measured[best.name] if best else None, picked, regnas)],
         "top1_minus_independent": _top1_differences(measured[best.name], independent) if best and independent else [],
         "front": _front(measured, recorded, [one.row.name for one in picked.values()]),
-        "matched": _matched(family, measured, regnas),
+        "matched": _match(family, measured, regnas),
         "tradeoff": tradeoff([measured[row.name] for row in recorded.of_group("tradeoff")]),
         "four": [row.name for row in _ordered(recorded.of_group("four"))],
         "sharing": sharing([measured[row.name] for row in recorded.of_group("sharing")]),
@@ -157,7 +157,7 @@ def _front(measured: Mapping[str, Measures], recorded: Recorded, picked: Sequenc
     return [{**point, "on_front": point["row"] in best} for point in points]
 
 
-def _matched(
+def _match(
     family: Mapping[str, Sequence[Row]], measured: Mapping[str, Measures], regnas: Sequence[Curve]
 ) -> list[dict[str, Any]]:
     """Every baseline at each of its settings against the front of regnas."""

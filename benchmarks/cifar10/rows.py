@@ -91,7 +91,7 @@ class Recorded:
 
 
 def pairs_of(members: int) -> list[tuple[int, int]]:
-    """Every smaller and larger member, neighbours first: (0, 1), (1, 2), (0, 2)."""
+    """Every smaller and larger member, neighbors first: (0, 1), (1, 2), (0, 2)."""
     return [(low, low + distance) for distance in range(1, members) for low in range(members - distance)]
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.cifar10.recording import Study, save_family, search_macs
-from regnas.evaluation import Evaluator
-from regnas.job import Job
-from regnas.pipeline import open_evaluator
+from regnas.runs.job import Job
+from regnas.runs.pipeline import open_evaluator
+from regnas.runs.supernet_stage import supernet_training_macs, train_supernet
 from regnas.search import Reward, Tier, TopOne, TopOneAndFlips, best, search
+from regnas.search.evaluation import Evaluator
 from regnas.space import Architecture, Budget
-from regnas.supernet_stage import supernet_training_macs, train_supernet
 
 FOUR = ("1.2M +- 2 %", "1.9M +- 2 %", "3.0M +- 2 %", "4.8M +- 2 %")
 RATIOS = (0.05, 0.2, 1.0, 5.0, 20.0)
@@ -69,9 +69,7 @@ class Rows:
             label = f"{row}/{name}" if members or budgets else f"smallest/{name}"
             settings = job.config.values.search
             key = (self.seed, "study", name)
-            trials = search(
-                tier, settings.algorithm, self.evaluator, job.studies.open(label), settings.candidates, key
-            )
+            trials = search(tier, settings.algorithm, self.evaluator, job.studies.open(label), settings.candidates, key)
             members[name] = best(trials).architecture
             tried += [trial.architecture for trial in trials]
         save_family(self.folder / f"{row}.json", members)

@@ -21,7 +21,7 @@ from benchmarks.cifar10.plots import front_figure, sharing_figure
 from benchmarks.cifar10.results import results
 from benchmarks.cifar10.rows import read_rows
 from regnas.errors import RegnasError
-from regnas.rendering.figures import picture, write_picture
+from regnas.report.kit.figures import picture, write_picture
 from regnas.runtime.files import write_text
 
 HERE = Path(__file__).parent

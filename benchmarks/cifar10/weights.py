@@ -13,8 +13,6 @@ from functools import partial
 from torch import nn
 
 from benchmarks.cifar10.recording import ROW, Study, load_family
-from regnas.evaluation import Evaluator
-from regnas.job import Job
 from regnas.losses import (
     CrossEntropy,
     FocalDistillationLM,
@@ -22,10 +20,12 @@ from regnas.losses import (
     LogitDifferenceInhibition,
     Loss,
 )
+from regnas.runs.job import Job
+from regnas.runs.supernet_stage import supernet_training_macs, train_supernet
 from regnas.runtime.files import read_json
 from regnas.runtime.randomness import chooser
+from regnas.search.evaluation import Evaluator
 from regnas.space import Architecture, BudgetSampler
-from regnas.supernet_stage import supernet_training_macs, train_supernet
 from regnas.training import Curriculum, ForkedTraining, Given, SupernetObjective, Teacher, TeachingTerm, Trainer
 from regnas.training.checkpoint import copy_checkpoints
 from regnas.training.schedules import Ramp
@@ -75,8 +75,17 @@ def pc_training_row(study: Study, seed: int) -> None:
     job = study.job(f"pc-{seed}", seed, LATE_LESSON)
     began = time.monotonic()
     supernet = train_supernet(job)
-    _record(study, job, seed, "pc_training", "family", "PC-aware training of the supernet", supernet,
-            supernet_training_macs(job), time.monotonic() - began)
+    _record(
+        study,
+        job,
+        seed,
+        "pc_training",
+        "family",
+        "PC-aware training of the supernet",
+        supernet,
+        supernet_training_macs(job),
+        time.monotonic() - began,
+    )
 
 
 def polished_rows(study: Study, seed: int) -> None:
@@ -157,8 +166,18 @@ def sharing_rows(study: Study, seed: int, families: int = 4) -> None:
         members = {name: BudgetSampler(job.space, budget).sample(random) for name, budget in job.budgets.items()}
         row = f"sharing-supernet-{number}"
         if not study.has(row, seed):
-            _record(study, job, seed, row, "sharing", f"Supernet family {number}", supernet,
-                    supernet_training_macs(job), 0.0, members=members)
+            _record(
+                study,
+                job,
+                seed,
+                row,
+                "sharing",
+                f"Supernet family {number}",
+                supernet,
+                supernet_training_macs(job),
+                0.0,
+                members=members,
+            )
 
 
 def _record(

@@ -43,9 +43,9 @@ def options(
 ) -> None:
     """Options of all commands; --debug is looked at where errors are caught, in main."""
     if os.environ.get("WORLD_SIZE", "1") != "1" and context.invoked_subcommand not in SEVERAL_PROCESSES:
-        from regnas.runtime.processes import started
+        from regnas.runtime.processes import current_processes
 
-        processes = started()
+        processes = current_processes()
         with processes.speaking_once():
             raise ConfigurationError(
                 f"{context.invoked_subcommand} is the work of one process, not of {processes.count} (WORLD_SIZE): "

@@ -36,13 +36,14 @@ def compare(
     paths = {"--markdown": markdown, "--html": html, "--junit": junit}
     _check_outputs(files, paths, as_json)
 
-    from regnas.comparing import comparison, joining, objects, tables
-    from regnas.comparing.junit import junit_text
+    from regnas.comparison import comparison, joining
+    from regnas.report.comparison import objects, tables
+    from regnas.report.comparison.junit import junit_text
 
     result = comparison.compare(joining.join_files(files))
 
     def page() -> str:
-        from regnas.comparing.html import html_text  # here, because it imports matplotlib
+        from regnas.report.comparison.html import html_text  # here, because it imports matplotlib
 
         return html_text(result)
 
@@ -79,8 +80,9 @@ def gate(
     paths = {"--markdown": markdown, "--junit": junit}
     _check_outputs([old, new], paths, as_json)
 
-    from regnas.comparing import gate_tables, gating, joining, objects
-    from regnas.comparing.junit import junit_text
+    from regnas.comparison import gating, joining
+    from regnas.report.comparison import gate_tables, objects
+    from regnas.report.comparison.junit import junit_text
 
     limits = gating.Limits(max_nfr, max_class_nfr, min_accuracy_gain)
     result = gating.judge(joining.join_files([old, new]), limits)

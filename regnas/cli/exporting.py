@@ -15,7 +15,7 @@ from regnas.cli.runs import configuration, print_wide, running
 from regnas.errors import ArtifactError, ConfigurationError
 
 if TYPE_CHECKING:
-    from regnas.manifest import Manifest
+    from regnas.family.manifest import Manifest
     from regnas.space import Cost
 
 
@@ -31,21 +31,21 @@ def export(
     int8: Annotated[
         bool, typer.Option("--int8", help="Also ONNX in eight bits, calibrated on training images.")
     ] = False,
-    weights_licence: Annotated[str, typer.Option(help="The licence of the weights, for the model cards.")] = "",
+    weights_license: Annotated[str, typer.Option(help="The license of the weights, for the model cards.")] = "",
     allow_inexact: Inexact = False,
 ) -> None:
     """Write each member on its own, with the manifest and a card; every file is run and compared with the member."""
     wanted = _wanted(formats or (), int8)
-    from regnas.config import load_config, parse_config
-    from regnas.exporting import disagreements, export_table, require_packages
-    from regnas.pipeline import export_files
+    from regnas.family.export import disagreements, export_table, require_packages
+    from regnas.runs.config import load_config, parse_config
+    from regnas.runs.pipeline import export_files
 
     require_packages(wanted)
     config, path = configuration(target, out, sets, load_config, parse_config)
     options = "".join(f" --format {name}" for name in wanted if name != "onnx-int8") + (" --int8" if int8 else "")
     with running(config, path, "resume", allow_inexact, f"export{options}") as folder:
-        if weights_licence:
-            folder.keep("weights_licence", weights_licence)
+        if weights_license:
+            folder.keep("weights_license", weights_license)
         family = export_files(config, folder, wanted)
     print_wide(export_table(family.manifest))
     for line in disagreements(family.manifest):
@@ -56,7 +56,7 @@ def export(
 @app.command()
 def verify(folder: Annotated[Path, typer.Argument(help="The folder of a family, or of its run.")]) -> None:
     """Check every file of a family against its manifest, and the manifest against itself; offline."""
-    from regnas.manifest import family_folder, verify_family
+    from regnas.family.manifest import family_folder, verify_family
 
     found = family_folder(folder)
     verification = verify_family(found, _costs)
@@ -85,6 +85,6 @@ def _wanted(formats: list[str] | tuple[str, ...], int8: bool) -> list[str]:
 
 def _costs(manifest: Manifest) -> Mapping[str, Cost]:
     # The plug-in needs torch, and nothing else that is verified does.
-    from regnas.family import architecture_costs
+    from regnas.family.costs import architecture_costs
 
     return architecture_costs(manifest)

@@ -11,15 +11,15 @@ from regnas.cli.app import app
 @app.command(name="list")
 def list_parts() -> None:
     """Show what a configuration can name."""
-    from regnas.baselines import BASELINES
-    from regnas.config import is_update, load_table, presets
     from regnas.data import DATASETS
     from regnas.losses import FEATURE_LOSSES, LOSSES
-    from regnas.methods import METHODS
     from regnas.networks import NETWORKS
+    from regnas.runs.baselines import BASELINES
+    from regnas.runs.config import is_update, load_table, presets
     from regnas.search import ALGORITHMS, REWARDS
     from regnas.supernet import supernet_plugins
     from regnas.training import SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
+    from regnas.updates.methods import METHODS
 
     table = Table(box=None, pad_edge=False)
     for column in ("kind", "name", "what it is"):

@@ -35,13 +35,13 @@ def predict(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; by default machine.device.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write down what a model answers on labelled images, for `regnas compare` and `regnas gallery`."""
+    """Write down what a model answers on labeled images, for `regnas compare` and `regnas gallery`."""
     _check_output(out, ".npz", overwrite)
     import torch
 
-    from regnas.predicting import load_classifier, samples_of
-    from regnas.predicting import predict as run
-    from regnas.rendering.formatting import percent
+    from regnas.prediction import load_classifier, samples_of
+    from regnas.prediction import predict as run
+    from regnas.report.kit.formatting import percent
     from regnas.runtime.signals import postponed_signals, stop_unwritten
 
     with postponed_signals():
@@ -71,8 +71,8 @@ def gallery(
 ) -> None:
     """Show what a new model broke: a page of the samples that the old one has right and the new one wrong."""
     _check_output(out, ".html", overwrite)
-    from regnas.gallery import gallery_of, read_models, render
-    from regnas.predicting import samples_of
+    from regnas.comparison.gallery import gallery_of, read_models, render
+    from regnas.prediction import samples_of
     from regnas.runtime.files import write_bytes
     from regnas.runtime.signals import postponed_signals, stop_unwritten
 

@@ -17,7 +17,7 @@ from regnas.cli.app import Executor, Inexact, Out, Overwrite, Resume, Sets, Targ
 from regnas.errors import ConfigurationError, Interrupted
 
 if TYPE_CHECKING:
-    from regnas.job import PolishRequest
+    from regnas.runs.job import PolishRequest
 
 
 @app.command()
@@ -80,7 +80,7 @@ def polish(
     allow_inexact: Inexact = False,
 ) -> None:
     """Train the shared weights further for the members alone, and keep them where the search split says better."""
-    from regnas.job import PolishRequest
+    from regnas.runs.job import PolishRequest
 
     last = "report" if (Path(target) / "report").exists() else "export"  # a report that is there is written anew
     _run(target, out, None, True, False, allow_inexact, last, polish=PolishRequest(sets or (), alpha))
@@ -119,12 +119,12 @@ def update(
     allow_inexact: Inexact = False,
 ) -> None:
     """Compare ways of replacing an old model by a new one: error rates and flips of every method in one table."""
-    from regnas.report import update_terminal_table
-    from regnas.run_folder import RUN
-    from regnas.update.config import load_update, parse_update
-    from regnas.update.epochs import check_asked_by_epoch
-    from regnas.update.study import run_update
-    from regnas.update.sweeps import Sweep
+    from regnas.report.update.tables import update_terminal_table
+    from regnas.runs.folder import RUN
+    from regnas.updates.config import load_update, parse_update
+    from regnas.updates.epochs import check_asked_by_epoch
+    from regnas.updates.study import run_update
+    from regnas.updates.sweeps import Sweep
 
     sweeps = [Sweep.parse(text) for text in sweep or ()]
     reuse = _reuse(resume, overwrite)
@@ -143,8 +143,8 @@ def update(
 @app.command()
 def validate(config: Target, sets: Sets = None) -> None:
     """Check a configuration without training; print the attainable range of the budgets, or the update's methods."""
-    from regnas.config import is_update, load_table, parse_config, timed
-    from regnas.job import check_budgets, imported_weights
+    from regnas.runs.config import is_update, load_table, parse_config, timed
+    from regnas.runs.job import check_budgets, imported_weights
     from regnas.space import format_macs, latency_range
     from regnas.supernet import space_of
 
@@ -168,8 +168,8 @@ def validate(config: Target, sets: Sets = None) -> None:
 
 
 def _validate_update(name: str, content: dict[str, Any]) -> None:
-    from regnas.update.config import parse_update
-    from regnas.update.study import check_update
+    from regnas.updates.config import parse_update
+    from regnas.updates.study import check_update
 
     loaded = parse_update(name, content)
     scenario, trainings = check_update(loaded)
@@ -192,13 +192,13 @@ def _run(
     polish: PolishRequest | None = None,
     tune: bool = False,
 ) -> None:
-    from regnas.config import load_config, parse_config
-    from regnas.evaluation import ExecutorChoice
-    from regnas.pipeline import run as run_pipeline
-    from regnas.report import terminal_table
-    from regnas.runtime.processes import joined, started
+    from regnas.report.family.tables import terminal_table
+    from regnas.runs.config import load_config, parse_config
+    from regnas.runs.pipeline import run as run_pipeline
+    from regnas.runtime.processes import current_processes, joined
+    from regnas.search.evaluation import ExecutorChoice
 
-    processes = started()
+    processes = current_processes()
     with joined(processes):
         with processes.together():
             choice = ExecutorChoice.parse(executor) if executor else None
@@ -206,7 +206,7 @@ def _run(
             config, path = configuration(target, out, sets, load_config, parse_config)
         with running(config, path, reuse, inexact, "report", processes) as folder:
             comparison = run_pipeline(config, folder, last, choice, added_budgets, polish, processes, tune)
-    if not processes.leads:
+    if not processes.is_main:
         return
     if comparison is not None:
         print_wide(terminal_table(comparison))
@@ -223,7 +223,7 @@ def _reuse(resume: bool, overwrite: bool) -> Any:
 
 def configuration(target: str, out: Path | None, sets: list[str] | None, load: Any, parse: Any) -> tuple[Any, Path]:
     """What to run and where, from a run folder or a configuration."""
-    from regnas.run_folder import RUN, RunFolder
+    from regnas.runs.folder import RUN, RunFolder
 
     if (Path(target) / RUN).exists():
         path = Path(target)
@@ -243,13 +243,13 @@ def running(
 
     Of several processes the leader does all that; the others read.
     """
-    from regnas.run_folder import RunFolder
+    from regnas.runs.folder import RunFolder
     from regnas.runtime.lock import exclusive
     from regnas.runtime.machine import describe_machine
-    from regnas.runtime.processes import ALONE
+    from regnas.runtime.processes import SINGLE
     from regnas.runtime.signals import postponed_signals
 
-    processes = processes or ALONE
+    processes = processes or SINGLE
     machine = config.values.machine
     if machine.threads:
         import torch
@@ -258,16 +258,16 @@ def running(
     with ExitStack() as stack:
         with processes.together():
             conditions = {**describe_machine(processes.device(machine.device)), "processes": processes.count}
-            if processes.leads:
+            if processes.is_main:
                 stack.enter_context(exclusive(path))
             stack.enter_context(postponed_signals())
-            if processes.leads:
+            if processes.is_main:
                 folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
                 folder.check_machine(conditions, inexact)
                 stack.enter_context(_log_to(folder.log))
                 stack.enter_context(_resumable(folder, continued_by, processes))
         with processes.together():
-            if not processes.leads:
+            if not processes.is_main:
                 folder = RunFolder.open(path, reads_only=True)
         yield folder
 
@@ -301,7 +301,7 @@ def _resumable(folder: Any, command: str, processes: Any) -> Iterator[None]:
         yield
     except Interrupted:
         path = shlex.quote(str(folder.path))
-        if processes.alone or folder.supernet_trained:
+        if processes.is_single or folder.supernet_trained:
             typer.echo(f"continue with: regnas {command} {path}", err=True)
         else:
             typer.echo("continue with: the same torchrun command and --resume", err=True)

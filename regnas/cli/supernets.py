@@ -22,8 +22,8 @@ def import_ofa(
     to: Annotated[Path | None, typer.Option(help="The folder to keep it in; by default in ~/.cache/regnas.")] = None,
 ) -> None:
     """Convert a supernet that others trained, so that a configuration can start from it."""
-    from regnas.config import describe
-    from regnas.imports import default_store, import_supernet
+    from regnas.runs.config import describe
+    from regnas.supernet.imports import default_store, import_supernet
 
     imported, fresh = import_supernet(source, to or default_store(), file, supernet, name)
     table = describe({"supernet": imported.supernet}, "supernet")
@@ -48,10 +48,10 @@ def latency_table(
     """Measure on this machine what the networks of a supernet take, for budgets in milliseconds."""
     import torch
 
-    from regnas.config import load_config
-    from regnas.evaluation import finished_table, measure_latencies
+    from regnas.runs.config import load_config
     from regnas.runtime.machine import choose_device, describe_machine
     from regnas.runtime.signals import postponed_signals
+    from regnas.search.evaluation import finished_table, measure_latencies
     from regnas.space import Conditions, latency_range, with_latencies
     from regnas.supernet import space_of
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from regnas.components.registry import Registry
 from regnas.data.arrays import Arrays
 from regnas.data.digits import Digits
+from regnas.data.fractions import WHOLE, DataFraction, in_random_class_order
 from regnas.data.image_folder import ImageFolder
-from regnas.data.shares import WHOLE, Share, in_random_class_order
 from regnas.data.splits import Preprocessing, Split, SplitName, Splits, hold_out
 from regnas.data.streaming import Images, StreamedImages, batches_of
 from regnas.data.torchvision_sets import Cifar10, Cifar100, FashionMnist
-from regnas.registry import Registry
 
 
 class DataSet(Protocol):
@@ -38,13 +38,13 @@ __all__ = [
     "Arrays",
     "Cifar10",
     "Cifar100",
+    "DataFraction",
     "DataSet",
     "Digits",
     "FashionMnist",
     "ImageFolder",
     "Images",
     "Preprocessing",
-    "Share",
     "Split",
     "SplitName",
     "Splits",

@@ -1,4 +1,4 @@
-"""Corruptions of a grey image, in the manner of MNIST-C (Mu and Gilmer, 2019, arXiv:1906.02337).
+"""Corruptions of a gray image, in the manner of MNIST-C (Mu and Gilmer, 2019, arXiv:1906.02337).
 
 Each takes an image [H, W] with values in 0..1, a strength in the unit that its docstring names and a generator, and
 returns a new image in 0..1. Strength 0 returns the image as it is. All of it is in double precision: the last bit of
@@ -20,21 +20,21 @@ Corruption = Callable[[Image, float, np.random.Generator], Image]
 def gaussian_noise(image: Image, strength: float, generator: np.random.Generator) -> Image:
     """Independent noise on every pixel; strength is its standard deviation."""
     noise = generator.standard_normal(image.shape)
-    return _clipped(image + strength * noise)
+    return _clip(image + strength * noise)
 
 
 def blur(image: Image, strength: float, generator: np.random.Generator) -> Image:
     """Gaussian blur; strength is its standard deviation in pixels. Draws nothing."""
-    if strength < 0.05:  # neighbours would weigh less than 1e-80, and the square of a tiny strength vanishes
+    if strength < 0.05:  # neighbors would weigh less than 1e-80, and the square of a tiny strength vanishes
         return image.copy()
-    return _clipped(_blurring(image.shape[0], strength) @ image @ _blurring(image.shape[1], strength).T)
+    return _clip(_blurring(image.shape[0], strength) @ image @ _blurring(image.shape[1], strength).T)
 
 
 def shift(image: Image, strength: float, generator: np.random.Generator) -> Image:
     """Move by a distance of ``strength`` pixels in a random direction; what enters is black."""
     angle = generator.uniform(0, 2 * np.pi)
     down, right = strength * np.sin(angle), strength * np.cos(angle)
-    return _clipped(_moving(image.shape[0], down) @ image @ _moving(image.shape[1], right).T)
+    return _clip(_moving(image.shape[0], down) @ image @ _moving(image.shape[1], right).T)
 
 
 def occlusion(image: Image, strength: float, generator: np.random.Generator) -> Image:
@@ -52,7 +52,7 @@ def contrast(image: Image, strength: float, generator: np.random.Generator) -> I
     if strength == 0:
         return image.copy()
     mean = image.mean()
-    return _clipped(mean + (1 - min(strength, 1.0)) * (image - mean))
+    return _clip(mean + (1 - min(strength, 1.0)) * (image - mean))
 
 
 def _blurring(side: int, deviation: float) -> Image:
@@ -69,5 +69,5 @@ def _moving(side: int, offset: float) -> Image:
     return np.asarray(np.maximum(0, 1 - distance), dtype=np.float64)
 
 
-def _clipped(image: Image) -> Image:
+def _clip(image: Image) -> Image:
     return np.clip(image, 0, 1)

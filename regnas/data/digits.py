@@ -71,7 +71,7 @@ class Digits:
     ) -> Split:
         pairs = [(int(original), variant) for original in chosen for variant in range(variants)]
         tracked = track(pairs, f"corrupt digits for {name}", len(pairs))
-        corrupted = np.stack([self.corrupted(images[original], original, variant) for original, variant in tracked])
+        corrupted = np.stack([self.corrupt(images[original], original, variant) for original, variant in tracked])
         groups = np.repeat(chosen, variants)
         return Split(
             name=name,
@@ -81,7 +81,7 @@ class Digits:
             groups=groups,
         )
 
-    def corrupted(self, image: Image, original: int, variant: int) -> Image:
+    def corrupt(self, image: Image, original: int, variant: int) -> Image:
         """One variant; its draws are keyed by what it is, so that it does not depend on any other."""
         draws = generator(self.seed, "digits", "corruption", original, variant)
         number = int(draws.integers(1, LARGEST_COMBINATION + 1))

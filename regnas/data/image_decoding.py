@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,8 +18,9 @@ from PIL import Image
 from torch import Tensor
 
 from regnas.data.image_files import ImageFiles
-from regnas.data.image_transforms import Centre, Transform, transformed
+from regnas.data.image_transforms import Center, Transform, transformed
 from regnas.errors import DataError
+from regnas.runtime.pillow import ignore_metadata_warnings
 from regnas.runtime.progress import track
 
 LARGEST_HANDFUL = 16  # images that a thread takes at once: fewer hand-overs, and still an even progress
@@ -35,7 +35,7 @@ class Decoder:
     folder: Path
     size: int
     channels: int
-    transform: Transform | Centre
+    transform: Transform | Center
     workers: int
 
     @property
@@ -47,7 +47,7 @@ class Decoder:
 
     @contextmanager
     def threads(self) -> Iterator[ThreadPoolExecutor]:
-        quieten()
+        ignore_metadata_warnings()
         pool = ThreadPoolExecutor(self.thread_count)
         try:
             yield pool
@@ -64,15 +64,6 @@ class Decoder:
             return [decode_file(self, files, index, pixels[index]) for index in range(start, stop)]
 
         return chain.from_iterable(pool.map(decode_handful, range(0, len(files), handful)))
-
-
-def quieten() -> None:
-    """PIL warns of odd metadata that does not matter here.
-
-    For good, and not only for as long as threads decode: they share the filters, and blocks that overlap would put
-    back the wrong ones.
-    """
-    warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
 def decode_all(decoder: Decoder, files: ImageFiles) -> Tensor:

@@ -25,9 +25,9 @@ from regnas.errors import DataError
 class ImageFolder:
     """A folder of images: train/<class>/*.jpg and test/<class>/*.jpg (or val/ in place of test/).
 
-    ``channels`` is 3 for colour and 1 for grey. ``transform`` is "fit", the centre square resized to ``size`` and
-    normalised by the training images, or "imagenet", the evaluation of the papers: the shorter side to size / 0.875,
-    the centre, and the mean and standard deviation of ImageNet.
+    ``channels`` is 3 for color and 1 for gray. ``transform`` is "fit", the center square resized to ``size`` and
+    normalized by the training images, or "imagenet", the evaluation of the papers: the shorter side to size / 0.875,
+    the center, and the mean and standard deviation of ImageNet.
 
     Images are decoded once and kept in ``cache`` until a file is added, removed or changed: with ``keep`` = "all"
     every one, with "search" those of the search split, which is read thousands of times. The others are then decoded
@@ -52,9 +52,9 @@ class ImageFolder:
         if self.size < 1:
             raise ValueError(f"size is {self.size}: it has to be 1 or above")
         if self.channels not in MODES:
-            raise ValueError(f"channels is {self.channels}: 3 for colour or 1 for grey")
+            raise ValueError(f"channels is {self.channels}: 3 for color or 1 for gray")
         if self.transform == "imagenet" and self.channels != len(IMAGENET.mean):
-            raise ValueError(f'channels is {self.channels} and transform "imagenet", which is for colour: 3, or "fit"')
+            raise ValueError(f'channels is {self.channels} and transform "imagenet", which is for color: 3, or "fit"')
         check_fraction("search_fraction", self.search_fraction)
         for name in ("search_images", "workers"):
             if getattr(self, name) < 0:

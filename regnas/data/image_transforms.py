@@ -11,13 +11,13 @@ from PIL import Image, ImageOps
 
 Transform = Literal["fit", "imagenet"]
 
-CENTRE = 0.875  # how much of the shorter side the papers' evaluation on ImageNet looks at
+CENTER = 0.875  # how much of the shorter side the papers' evaluation on ImageNet looks at
 RESAMPLING = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
 
 
 @dataclass(frozen=True)
-class Centre:
-    """The evaluation of published weights: the shorter side to ``shorter`` pixels, and the centre of that.
+class Center:
+    """The evaluation of published weights: the shorter side to ``shorter`` pixels, and the center of that.
 
     Pixel by pixel torchvision's Resize and CenterCrop, so that published weights give their published accuracies.
     """
@@ -39,17 +39,17 @@ class Centre:
 
 
 def fit(picture: Image.Image, size: int) -> Image.Image:
-    """The largest square in the centre, resized to ``size``."""
+    """The largest square in the center, resized to ``size``."""
     return ImageOps.fit(picture, (size, size), Image.Resampling.BILINEAR)
 
 
 def imagenet(picture: Image.Image, size: int) -> Image.Image:
-    """The papers' evaluation: the shorter side to ceil(size / 0.875), 256 for 224, and the centre of that."""
-    return Centre(math.ceil(size / CENTRE), "bilinear")(picture, size)
+    """The papers' evaluation: the shorter side to ceil(size / 0.875), 256 for 224, and the center of that."""
+    return Center(math.ceil(size / CENTER), "bilinear")(picture, size)
 
 
 TRANSFORMS: Mapping[Transform, Callable[[Image.Image, int], Image.Image]] = {"fit": fit, "imagenet": imagenet}
 
 
-def transformed(picture: Image.Image, transform: Transform | Centre, size: int) -> Image.Image:
-    return transform(picture, size) if isinstance(transform, Centre) else TRANSFORMS[transform](picture, size)
+def transformed(picture: Image.Image, transform: Transform | Center, size: int) -> Image.Image:
+    return transform(picture, size) if isinstance(transform, Center) else TRANSFORMS[transform](picture, size)

@@ -1,4 +1,4 @@
-"""What is made of streamed images once and for all: their pixels in one tensor, or the spread of their colours."""
+"""What is made of streamed images once and for all: their pixels in one tensor, or the spread of their colors."""
 
 from __future__ import annotations
 

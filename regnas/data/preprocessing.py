@@ -15,8 +15,8 @@ from regnas.data.streaming import Images, batches_of
 from regnas.errors import ArtifactError
 from regnas.runtime.progress import track
 
-GREY_LEVELS = 256
-# One grey level: a channel that varies less than that is constant, and dividing by its spread would only blow up noise.
+GRAY_LEVELS = 256
+# One gray level: a channel that varies less than that is constant, and dividing by its spread would only blow up noise.
 SMALLEST_STD = 1 / 255
 CHUNK = 512
 MOST_DECODED = 4096
@@ -24,7 +24,7 @@ MOST_DECODED = 4096
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Normalisation of each channel: (x / 255 - mean) / std, with x a stored byte."""
+    """Normalization of each channel: (x / 255 - mean) / std, with x a stored byte."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -53,13 +53,13 @@ class Preprocessing:
         if not isinstance(images, Tensor):
             number = min(len(images), MOST_DECODED)
             images = images.part(np.arange(number) * len(images) // number)
-            description = "measuring colours"
+            description = "measuring colors"
         channels = images.shape[1]
-        counts = torch.zeros(channels, GREY_LEVELS, dtype=torch.int64)
+        counts = torch.zeros(channels, GRAY_LEVELS, dtype=torch.int64)
         for batch in track(batches_of(images, CHUNK), description, math.ceil(len(images) / CHUNK)):
             for channel in range(channels):
-                counts[channel] += torch.bincount(batch[:, channel].reshape(-1), minlength=GREY_LEVELS)
-        levels = torch.arange(GREY_LEVELS, dtype=torch.float64) / 255
+                counts[channel] += torch.bincount(batch[:, channel].reshape(-1), minlength=GRAY_LEVELS)
+        levels = torch.arange(GRAY_LEVELS, dtype=torch.float64) / 255
         total = counts.sum(dim=1)  # [C]
         mean = (counts * levels).sum(dim=1) / total  # [C]
         variance = (counts * (levels - mean[:, None]) ** 2).sum(dim=1) / total  # [C]

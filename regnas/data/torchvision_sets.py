@@ -75,7 +75,7 @@ class _TorchvisionSet:
 
 @dataclass(frozen=True)
 class Cifar10(_TorchvisionSet):
-    """CIFAR-10: 60,000 colour images 32 x 32 of 10 classes (downloads 170 MB)."""
+    """CIFAR-10: 60,000 color images 32 x 32 of 10 classes (downloads 170 MB)."""
 
     official_name: ClassVar[str] = "CIFAR10"
     folder: ClassVar[str] = ""
@@ -84,7 +84,7 @@ class Cifar10(_TorchvisionSet):
 
 @dataclass(frozen=True)
 class Cifar100(_TorchvisionSet):
-    """CIFAR-100: 60,000 colour images 32 x 32 of 100 classes (downloads 169 MB)."""
+    """CIFAR-100: 60,000 color images 32 x 32 of 100 classes (downloads 169 MB)."""
 
     official_name: ClassVar[str] = "CIFAR100"
     folder: ClassVar[str] = ""
@@ -93,7 +93,7 @@ class Cifar100(_TorchvisionSet):
 
 @dataclass(frozen=True)
 class FashionMnist(_TorchvisionSet):
-    """Fashion-MNIST: 70,000 grey images 28 x 28 of 10 classes of clothing (downloads 31 MB)."""
+    """Fashion-MNIST: 70,000 gray images 28 x 28 of 10 classes of clothing (downloads 31 MB)."""
 
     official_name: ClassVar[str] = "FashionMNIST"
     folder: ClassVar[str] = "FashionMNIST/raw"

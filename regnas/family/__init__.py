@@ -1,6 +1,4 @@
-"""The family: its members as networks, loaded from its folder."""
+"""Families on disk: manifest, members as networks, export, polishing.
 
-from regnas.family.costs import architecture_costs
-from regnas.family.family import Family, load_family
-
-__all__ = ["Family", "architecture_costs", "load_family"]
+Empty on purpose: verifying a family needs no torch.
+"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regnas.errors import EnvironmentProblem
-from regnas.manifest import Manifest
+from regnas.family.manifest import Manifest
 from regnas.space import Cost
 from regnas.supernet import build_plugin, space_of, supernet_plugins
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from torch import nn
 
+from regnas.components.registry import nearest
 from regnas.data import Preprocessing
 from regnas.errors import ArtifactError, ConfigurationError
-from regnas.manifest import Manifest, Member, file_in, read_manifest
-from regnas.registry import nearest
+from regnas.family.manifest import Manifest, Member, file_in, read_manifest
 from regnas.runtime.files import check_sha256
 from regnas.runtime.tensors import load_into, load_tensors
 from regnas.supernet import SupernetPlugin, build_plugin, space_of

@@ -31,7 +31,7 @@ def _like(first: Predictions, other: Predictions) -> Predictions:
             f"{_named(other.ids)}; predict both on the same split"
         )
     if first.ids is not other.ids and not np.array_equal(first.ids, other.ids):
-        other = _reordered(first, other)
+        other = _reorder(first, other)
     if first.targets is other.targets:
         return other
     differing = first.ids[first.targets != other.targets]
@@ -43,7 +43,7 @@ def _like(first: Predictions, other: Predictions) -> Predictions:
     return other
 
 
-def _reordered(first: Predictions, other: Predictions) -> Predictions:
+def _reorder(first: Predictions, other: Predictions) -> Predictions:
     position = _positions(first, other)
     if position is None:
         only_first, only_other = np.setdiff1d(first.ids, other.ids), np.setdiff1d(other.ids, first.ids)
@@ -51,21 +51,21 @@ def _reordered(first: Predictions, other: Predictions) -> Predictions:
             f'"{first.model}" and "{other.model}" were not evaluated on the same samples: '
             f"{_only(first, only_first)}, {_only(other, only_other)}; predict both on the same split"
         )
-    return other.reordered(first, position)
+    return other.reorder(first, position)
 
 
 def _positions(first: Predictions, other: Predictions) -> NDArray[np.int64] | None:
     """Where ``other`` keeps the n-th sample of ``first``: [N]; None where the samples are not the same."""
     if len(first) != len(other):
         return None
-    position = _matched(first.id_order, other.id_order)
+    position = _match(first.id_order, other.id_order)
     if same_ids(first.ids, other.ids, position):
         return position
-    position = _matched(np.argsort(first.ids), np.argsort(other.ids))  # two ids may share a fingerprint
+    position = _match(np.argsort(first.ids), np.argsort(other.ids))  # two ids may share a fingerprint
     return position if same_ids(first.ids, other.ids, position) else None
 
 
-def _matched(order_of_first: NDArray[np.int64], order_of_other: NDArray[np.int64]) -> NDArray[np.int64]:
+def _match(order_of_first: NDArray[np.int64], order_of_other: NDArray[np.int64]) -> NDArray[np.int64]:
     position = np.empty_like(order_of_other)
     position[order_of_first] = order_of_other
     return position

@@ -66,12 +66,12 @@ def hierarchical_means(
     """
     means = bootstrap_means(np.asarray(values, dtype=np.float64).T, groups, resamples, seed)  # [B, S]
     seeds = means.shape[1]
-    centre: NDArray[np.float64] = means.mean(axis=1)  # [B]
+    center: NDArray[np.float64] = means.mean(axis=1)  # [B]
     if seeds == 1:
-        return centre
+        return center
     drawn = generator(seed, "flips", "seeds").multinomial(seeds, [1 / seeds] * seeds, size=resamples)  # [B, S]
-    deviations: NDArray[np.float64] = (drawn * means).mean(axis=1) - centre  # [B]
-    return centre + float(np.sqrt(seeds / (seeds - 1))) * deviations
+    deviations: NDArray[np.float64] = (drawn * means).mean(axis=1) - center  # [B]
+    return center + float(np.sqrt(seeds / (seeds - 1))) * deviations
 
 
 def interval(draws: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:

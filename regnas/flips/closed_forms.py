@@ -52,8 +52,8 @@ def difference_interval(
     given = (np.asarray(each, dtype=np.float64) for each in (negative, positive, samples))
     lost, gained, counts = np.broadcast_arrays(*given)
     z = float(ndtri((1 + level) / 2))
-    centre = np.divide(gained - lost, counts, out=np.zeros(counts.shape), where=counts > 0)
-    return _end(lost, gained, counts, z, centre, -1.0), _end(lost, gained, counts, z, centre, 1.0)
+    center = np.divide(gained - lost, counts, out=np.zeros(counts.shape), where=counts > 0)
+    return _end(lost, gained, counts, z, center, -1.0), _end(lost, gained, counts, z, center, 1.0)
 
 
 def independent_samples(

@@ -48,15 +48,15 @@ class Flips:
 
     def independent_samples(self, whole: Partition, level: float = LEVEL) -> Floats:
         """[1], how many independent samples the difference of the accuracies stands on."""
-        return whole.independent(*self._signed(), level)
+        return whole.independent(*self._sign(), level)
 
     def test(self, whole: Partition) -> float:
         """The exact McNemar test. Of clusters each has one vote, which it casts by what it gains on the whole."""
         if whole.cells is None:
             return sign_test(len(self.lost), len(self.gained))
-        net = whole.cells.totals(*self._signed())  # [G]
+        net = whole.cells.totals(*self._sign())  # [G]
         return sign_test(int(np.count_nonzero(net < 0)), int(np.count_nonzero(net > 0)))
 
-    def _signed(self) -> tuple[Counts, Floats]:
+    def _sign(self) -> tuple[Counts, Floats]:
         signs = np.concatenate([-np.ones(len(self.lost)), np.ones(len(self.gained))])
         return np.concatenate([self.lost, self.gained]), signs

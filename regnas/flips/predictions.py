@@ -96,7 +96,7 @@ class Predictions:
             other._keep(name, value)
         return other
 
-    def reordered(self, like: Predictions, position: NDArray[np.int64]) -> Predictions:
+    def reorder(self, like: Predictions, position: NDArray[np.int64]) -> Predictions:
         """In the order of ``like``, whose n-th sample is here at position[n]; nothing is checked again."""
         kept = {name: getattr(self, name) for name in ("targets", "predicted", "logits", "groups")}
         moved = {name: None if values is None else values[position] for name, values in kept.items()}

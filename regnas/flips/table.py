@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regnas.components.registry import nearest
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.flips.alignment import align
 from regnas.flips.predictions import Predictions
-from regnas.registry import nearest
 
 KEYS = ("models", "samples", "accuracy", "nfr", "relative_nfr")
 

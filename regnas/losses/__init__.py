@@ -9,12 +9,13 @@ from typing import Protocol
 
 from torch import Tensor
 
+from regnas.components.registry import Registry
 from regnas.losses.backward_compatible import BackwardCompatible
 from regnas.losses.bayesian_update import BayesianUpdate, cost_ratio_decision
 from regnas.losses.centered_logit_distance import CenteredLogitDistance
 from regnas.losses.cross_entropy import CrossEntropy
 from regnas.losses.dynamic_focal_distillation import DynamicFocalDistillation
-from regnas.losses.features import Embedding, FeatureLoss, matched
+from regnas.losses.features import Embedding, FeatureLoss, match
 from regnas.losses.flip_hinge import FlipHinge
 from regnas.losses.focal_distillation import FocalDistillationKL, FocalDistillationLM
 from regnas.losses.gated_distillation import GatedDistillation
@@ -25,7 +26,6 @@ from regnas.losses.margin_cross_entropy import MarginCrossEntropy
 from regnas.losses.naive import Naive
 from regnas.losses.regression_alleviating import RegressionAlleviating
 from regnas.losses.symmetric_divergence import SymmetricDivergence
-from regnas.registry import Registry
 
 
 class Loss(Protocol):
@@ -86,6 +86,6 @@ __all__ = [
     "RegressionAlleviating",
     "SymmetricDivergence",
     "cost_ratio_decision",
-    "matched",
+    "match",
     "on_known_classes",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from regnas.losses.features import Embedding, matched
+from regnas.losses.features import Embedding, match
 from regnas.losses.known_classes import spread
 
 
@@ -22,6 +22,6 @@ class BackwardCompatible:
     def __call__(self, features: Tensor, targets: Tensor, reference: Embedding) -> Tensor:
         classes, width = reference.weight.shape
         known = targets < classes  # [N]
-        own = matched(features[known], width)  # [N, D'] -> [M, D'] -> [M, D]
+        own = match(features[known], width)  # [N, D'] -> [M, D'] -> [M, D]
         logits = F.linear(own, reference.weight.detach(), reference.bias.detach())  # [M, D] -> [M, C]
         return spread(F.cross_entropy(logits, targets[known], reduction="none"), known)  # [M] -> [N]

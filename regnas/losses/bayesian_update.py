@@ -19,7 +19,7 @@ from regnas.losses.known_classes import known_logits
 def cost_ratio_decision(log_posterior: Tensor, old_prediction: Tensor, cost_ratio: float) -> Tensor:
     """The best class k if posterior(k) > cost_ratio * posterior(old prediction), else the old prediction.
 
-    ``log_posterior`` [N, C] may lack its normalisation, a constant for each sample; ``old_prediction`` [N] are classes.
+    ``log_posterior`` [N, C] may lack its normalization, a constant for each sample; ``old_prediction`` [N] are classes.
     Returns classes [N].
     """
     highest, best = log_posterior.max(dim=1)  # [N, C] -> [N], [N]

@@ -27,7 +27,7 @@ class FeatureLoss(Protocol):
     def __call__(self, features: Tensor, targets: Tensor, reference: Embedding) -> Tensor: ...
 
 
-def matched(features: Tensor, width: int) -> Tensor:
+def match(features: Tensor, width: int) -> Tensor:
     """The first ``width`` features, padded with zeros where there are fewer: [N, D'] -> [N, width].
 
     So networks of different widths are compared without further weights.

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regnas.losses.features import Embedding, matched
+from regnas.losses.features import Embedding, match
 from regnas.losses.limits import require_positive
 
 
@@ -28,7 +28,7 @@ class RegressionAlleviating:
 
     def __call__(self, features: Tensor, targets: Tensor, reference: Embedding) -> Tensor:
         old = F.normalize(reference.features.detach(), dim=1)  # [N, D]
-        new = F.normalize(matched(features, old.shape[1]), dim=1)  # [N, D'] -> [N, D]
+        new = F.normalize(match(features, old.shape[1]), dim=1)  # [N, D'] -> [N, D]
         positive = (new * old).sum(dim=1) / self.temperature  # [N, D] -> [N]
         same_label = targets.unsqueeze(1) == targets  # [N, 1], [N] -> [N, N]
         to_old = (new @ old.T / self.temperature).masked_fill(same_label, -torch.inf)  # [N, N]

@@ -6,13 +6,13 @@ from typing import Protocol
 
 from torch import nn
 
+from regnas.components.registry import Registry
 from regnas.networks.cost import macs_of, parameters_of
 from regnas.networks.fusion import fold_batch_norms, folding_is_exact
 from regnas.networks.head import captured_features, classifier_of, with_dropout
 from regnas.networks.slices import leading_slice
 from regnas.networks.small_resnet import SmallResNet
 from regnas.networks.torchvision_models import PublishedEvaluation, TorchvisionModel
-from regnas.registry import Registry
 
 
 class Network(Protocol):

@@ -14,16 +14,16 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from regnas.components.registry import nearest
 from regnas.errors import ArtifactError, EnvironmentProblem
 from regnas.networks.cost import evaluating
-from regnas.registry import nearest
 
 AUXILIARY_HEADS = {"googlenet": ("aux1", "aux2"), "inception_v3": ("AuxLogits",)}
 
 
 @dataclass(frozen=True)
 class PublishedEvaluation:
-    """How published weights are evaluated: shorter side to ``shorter``, the centre of ``size``, (x - mean) / std."""
+    """How published weights are evaluated: shorter side to ``shorter``, the center of ``size``, (x - mean) / std."""
 
     categories: tuple[str, ...]
     size: int
@@ -97,7 +97,7 @@ class TorchvisionModel:
     def _arguments(self, size: tuple[int, int], published: Any) -> dict[str, Any]:
         """What the model needs to be told beside the classes."""
         if self.model in AUXILIARY_HEADS:
-            # what torchvision sets itself: these weights were made with another normalisation, undone inside
+            # what torchvision sets itself: these weights were made with another normalization, undone inside
             return {"aux_logits": False, "init_weights": True, "transform_input": published is not None}
         if self.model.startswith("vit_"):
             if size[0] != size[1]:

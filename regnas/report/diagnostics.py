@@ -11,7 +11,7 @@ from typing import Any
 
 from regnas.flips import Predictions, diagnose
 from regnas.flips.diagnostics import BINS
-from regnas.rendering.markdown_cells import markdown_table, plain
+from regnas.report.kit.markdown import markdown_table, plain
 
 Values = Mapping[str, Any]
 Pairs = Sequence[tuple[Predictions, Predictions]]

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from regnas.rendering.figures import COLOURS, WIDTH, shown
 from regnas.report.diagnostics import LOWEST_RANK, share_by_rank
+from regnas.report.kit.figures import COLORS, WIDTH, shown
 
 INK = "#1b2430"
 OTHERS = "#9aa1ab"
@@ -40,11 +40,11 @@ def first_in_detail(diagnostics: Mapping[str, Any]) -> Figure:
 
     edges = np.array(method["margin_edges"])
     for model, name, dash in (("reference", old, "-"), ("new", new, "--")):
-        for mistakes, colour in (("flips", COLOURS[1]), ("common_errors", OTHERS)):
+        for mistakes, color in (("flips", COLORS[1]), ("common_errors", OTHERS)):
             counts = np.array(method[mistakes][f"margin_in_{model}"]["counts"], dtype=float)
             label = f"{'flips' if mistakes == 'flips' else 'errors of both'}, {shown(name, 12)}"
             share = 100 * counts / max(1.0, counts.sum())
-            by_margin.stairs(share, edges, color=colour, linestyle=dash, linewidth=1.4, label=label)
+            by_margin.stairs(share, edges, color=color, linestyle=dash, linewidth=1.4, label=label)
     by_margin.axvline(0, color=INK, linewidth=0.7, linestyle=":")
     by_margin.set(xlabel="p(true class) − p(wrong class)")
     by_margin.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, 1.0))
@@ -82,19 +82,19 @@ def _beside(axes: Axes, names: Sequence[str], shares: Mapping[str, Sequence[floa
     """Bars of two kinds of samples side by side, in percent of each."""
     places = np.arange(len(names))
     for index, (name, values) in enumerate(shares.items()):
-        colour, offset = (COLOURS[1], -0.2) if index == 0 else (OTHERS, 0.2)
-        axes.bar(places + offset, [100 * value for value in values], width=0.4, color=colour, label=name)
+        color, offset = (COLORS[1], -0.2) if index == 0 else (OTHERS, 0.2)
+        axes.bar(places + offset, [100 * value for value in values], width=0.4, color=color, label=name)
     axes.set_xticks(places, names)
     axes.grid(visible=False, axis="x")
     axes.legend(fontsize=7)
 
 
-def _cells(axes: Axes, values: np.ndarray, names: Sequence[str], colours: str, form: str) -> None:
+def _cells(axes: Axes, values: np.ndarray, names: Sequence[str], colors: str, form: str) -> None:
     """A heat map with its numbers; what is not there stays empty."""
     rows, columns = values.shape
     scale = Normalize(0, np.nanmax(values) or 1.0)
     edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
-    axes.pcolormesh(*edges, np.ma.masked_invalid(values), norm=scale, cmap=colormaps[colours].resampled(256))
+    axes.pcolormesh(*edges, np.ma.masked_invalid(values), norm=scale, cmap=colormaps[colors].resampled(256))
     for row, column in np.argwhere(~np.isnan(values)).tolist():
         value = values[row, column]
         ink = "white" if scale(value) > 0.55 else INK

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from regnas.rendering.formatting import percent
+from regnas.report.kit.formatting import percent
 
 TITLE = "Chosen on the search split"
 EXPLANATION = (

@@ -48,11 +48,11 @@ class Processes:
     local_count: int = 1
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         return self.rank == 0
 
     @property
-    def alone(self) -> bool:
+    def is_single(self) -> bool:
         return self.count == 1
 
     @property
@@ -62,7 +62,7 @@ class Processes:
 
     def device(self, wish: str) -> torch.device:
         """What ``machine.device`` means here: on CUDA every process of a machine has a device of its own."""
-        if self.alone:
+        if self.is_single:
             return choose_device(wish)
         if wish == "cuda" and not torch.cuda.is_available():
             raise EnvironmentProblem(
@@ -88,7 +88,7 @@ class Processes:
 
     def sum_(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, in place; the same bits in each of them."""
-        if not self.alone:
+        if not self.is_single:
             from torch import distributed
 
             with _lost_connections(self):
@@ -97,11 +97,11 @@ class Processes:
 
     def mean(self, value: float) -> float:
         """Over all processes; the same bits in each of them."""
-        return value if self.alone else float(self.sum_(torch.tensor([value], dtype=torch.float64))) / self.count
+        return value if self.is_single else float(self.sum_(torch.tensor([value], dtype=torch.float64))) / self.count
 
-    def gathered(self, tensor: Tensor) -> Tensor:
+    def gather(self, tensor: Tensor) -> Tensor:
         """What each of them has, [processes, ...]."""
-        if self.alone:
+        if self.is_single:
             return tensor.unsqueeze(0)
         from torch import distributed
 
@@ -113,7 +113,7 @@ class Processes:
     @contextmanager
     def together(self) -> Iterator[None]:
         """All come out of the block, or none: of those that fail the first one speaks, and the others only end."""
-        if self.alone:
+        if self.is_single:
             yield
             return
         failure: BaseException | None = None
@@ -133,7 +133,7 @@ class Processes:
 
     def in_turn(self, work: Callable[[], Result]) -> Result:
         """The first process of every machine, then the others: what the first one downloads or caches they find."""
-        if self.alone:
+        if self.is_single:
             return work()
         results: list[Result] = []
         for first in (True, False):
@@ -148,13 +148,13 @@ class Processes:
         try:
             yield
         except RegnasError as error:
-            if self.leads:
+            if self.is_main:
                 raise
             raise FailedElsewhere(error.exit_code) from None
 
     def leave(self) -> None:
         """Nobody waits for the others from here on."""
-        if self.alone:
+        if self.is_single:
             return
         from torch import distributed
 
@@ -162,13 +162,13 @@ class Processes:
             distributed.destroy_process_group()
 
 
-ALONE = Processes()
+SINGLE = Processes()
 
 
-def started(environment: Mapping[str, str] = os.environ) -> Processes:
+def current_processes(environment: Mapping[str, str] = os.environ) -> Processes:
     """What torchrun, or whoever else sets its variables, has started; they have not met yet."""
     if environment.get("WORLD_SIZE", "1") == "1":
-        return ALONE
+        return SINGLE
     count, rank = _number(environment, "WORLD_SIZE", 1), _number(environment, "RANK", 0)
     processes = Processes(
         rank,
@@ -191,7 +191,7 @@ def started(environment: Mapping[str, str] = os.environ) -> Processes:
 @contextmanager
 def joined(processes: Processes) -> Iterator[None]:
     """The processes have met for the length of the block."""
-    if processes.alone:
+    if processes.is_single:
         yield
         return
     from torch import distributed
@@ -239,7 +239,7 @@ def _lost_connections(processes: Processes) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if not processes.leads:
+        if not processes.is_main:
             raise FailedElsewhere(EnvironmentProblem.exit_code) from None
         summary = str(error).splitlines()[0]
         raise EnvironmentProblem(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from regnas.evaluation.evaluator import Evaluator
 from regnas.flips import Predictions
 from regnas.runtime.randomness import Key
 from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, SearchAlgorithm
+from regnas.search.evaluation.evaluator import Evaluator
 from regnas.search.joint import search_chains
 from regnas.search.rewards import Reward, TopOne
 from regnas.search.searching import Tier, best, best_feasible, search

@@ -3,7 +3,7 @@
 A candidate is a chain: one network for every budget, each containing the one before. Its worth is one reward over the
 whole chain: the mean accuracy of the members, and the flips of all pairs with the worst pair counted once more, so
 that a family is not bought with one bad pair. Chains evolve as single networks do: a child changes one member of its
-parent, between the neighbours that this member has, so that containment holds by construction and a child costs one
+parent, between the neighbors that this member has, so that containment holds by construction and a child costs one
 evaluation. Random search draws whole chains. A limit on flips holds for every pair.
 """
 
@@ -14,8 +14,6 @@ from itertools import combinations, product
 from random import Random
 
 from regnas.errors import BudgetInfeasible
-from regnas.evaluation.evaluator import Evaluator
-from regnas.evaluation.prefixes import in_prefix_order
 from regnas.flips import Predictions, negative_flip_rate
 from regnas.runtime.collection import settled
 from regnas.runtime.progress import Bar
@@ -23,6 +21,8 @@ from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
 from regnas.search.algorithms import Evolution, RandomSearch
 from regnas.search.algorithms.evolution import Mixed, Offspring
+from regnas.search.evaluation.evaluator import Evaluator
+from regnas.search.evaluation.prefixes import in_prefix_order
 from regnas.search.feasibility import excess_over, standing
 from regnas.search.rewards import Measures, Reward
 from regnas.search.searching import best, best_feasible
@@ -97,11 +97,11 @@ def _generation(
     found: dict[Chain, None] = {}
     misses = 0
     while len(found) < algorithm.generation_size and misses < MOST_TRIES:
-        # The neighbourhood of the best may be exhausted: from half of the patience on, look anywhere.
+        # The neighborhood of the best may be exhausted: from half of the patience on, look anywhere.
         if isinstance(algorithm, Evolution) and parents and misses < MOST_TRIES // 2:
             chain = _child(space, budgets, parents, algorithm, random)
         else:
-            chain = _drawn(space, budgets, random)
+            chain = _draw(space, budgets, random)
         if chain in known or chain in found:
             misses += 1
         else:
@@ -115,7 +115,7 @@ def _parents(told: Sequence[Trial], evolution: Evolution) -> list[Chain]:
     return [trial.chain for trial in ranked[: evolution.parent_count]]
 
 
-def _drawn(space: SearchSpace, budgets: Sequence[Budget], random: Random) -> Chain:
+def _draw(space: SearchSpace, budgets: Sequence[Budget], random: Random) -> Chain:
     """Each member above the one before; where none is left above, from the start again."""
     for _ in range(MOST_TRIES):
         chain: list[Architecture] = []

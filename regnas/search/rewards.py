@@ -1,11 +1,11 @@
-"""What the search maximises (REG-NAS: Duggal et al., ECCV 2022). Everything is measured on the search split."""
+"""What the search maximizes (REG-NAS: Duggal et al., ECCV 2022). Everything is measured on the search split."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from regnas.registry import Registry
+from regnas.components.registry import Registry
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from regnas.components.rate import shown_rate
 from regnas.errors import BudgetInfeasible, FlipLimitInfeasible
-from regnas.evaluation.evaluator import Evaluator
-from regnas.evaluation.prefixes import in_prefix_order
 from regnas.flips import Predictions, negative_flip_rate
-from regnas.rate import shown_rate
 from regnas.runtime.collection import settled
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
 from regnas.search.algorithms import SearchAlgorithm
+from regnas.search.evaluation.evaluator import Evaluator
+from regnas.search.evaluation.prefixes import in_prefix_order
 from regnas.search.feasibility import excess_over, standing
 from regnas.search.rewards import Measures, Reward
 from regnas.search.study import Study, Trial
@@ -93,5 +93,5 @@ def best_feasible(name: str, trials: Sequence[Trial], max_nfr: float | None) -> 
         f"search for {name}: the NFR must be at most {shown_rate(max_nfr)} (search.max_nfr), got "
         f"{shown_rate(nfr[worst])} {where} at best, with Top-1 {shown_rate(chosen.measures.top1)}, in {len(trials)} "
         "candidates. Raise search.max_nfr or search.candidates, or train the members to agree with a lesson from the "
-        "teacher \"mean\" in [curriculum.lessons]"
+        'teacher "mean" in [curriculum.lessons]'
     )

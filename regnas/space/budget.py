@@ -60,9 +60,9 @@ class Budget:
         if match := _CEILING.fullmatch(part):
             return replace(self, max_macs=_count(match)), "MACs"
         if match := _WINDOW.fullmatch(part):
-            centre = _count(match)
+            center = _count(match)
             percent = float(match["percent"]) if match["percent"] else DEFAULT_TOLERANCE_PERCENT
-            low, high = round(centre * (1 - percent / 100)), round(centre * (1 + percent / 100))
+            low, high = round(center * (1 - percent / 100)), round(center * (1 + percent / 100))
             return replace(self, min_macs=low, max_macs=high), "MACs"
         raise ValueError(
             f'"{text}" is no budget: write "300M +- 2 %" or "<= 300M" (units k, M, G; multiply-adds), and after a '

@@ -131,21 +131,21 @@ class TimedRules:
 
     def start(self, resolution: int | None) -> tuple[State, Cost]:
         state, cost = self.rules.start(resolution)
-        return state, self._timed(_start_key(resolution, cost), cost)
+        return state, self._time(_start_key(resolution, cost), cost)
 
     def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
         place = (state, stage, position, block)
         if place not in self._known:
             after = self.rules.step(*place)
-            self._known[place] = after and (after[0], self._timed(_block_key(*place, after[1]), after[1]))
+            self._known[place] = after and (after[0], self._time(_block_key(*place, after[1]), after[1]))
         found: tuple[State, Cost] | None = self._known[place]
         return found
 
     def finish(self, state: State) -> Cost:
         cost = self.rules.finish(state)
-        return self._timed(_finish_key(state, cost), cost)
+        return self._time(_finish_key(state, cost), cost)
 
-    def _timed(self, key: str, cost: Cost) -> Cost:
+    def _time(self, key: str, cost: Cost) -> Cost:
         latency = self.table.entries.get(key)
         if latency is None:
             raise ArtifactError(

@@ -2,7 +2,7 @@
 
 A space is, stage by stage and position by position, a list of blocks to choose from, together with the rules of the
 network that say what may follow what and what it costs. Whatever a search needs is a narrower choice at some
-positions: the networks that contain a given one (``above``), those it contains (``below``), the neighbours of a
+positions: the networks that contain a given one (``above``), those it contains (``below``), the neighbors of a
 parent (``around``), the children of two (``mixing``). They are spaces again, so that one sampler serves them all and
 no draw is ever rejected for containment.
 """

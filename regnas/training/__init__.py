@@ -9,12 +9,12 @@ from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, Superne
 from regnas.training.prediction import (
     Prepared,
     first_images,
-    gathered,
+    gather,
     logits_of,
     logits_on,
     prediction_batch,
     predictions_from,
-    prepared,
+    prepare_batch,
     spread_images,
 )
 from regnas.training.recipe import Augmentation, Recipe
@@ -68,7 +68,7 @@ __all__ = [
     "calibrate",
     "calibration_count",
     "first_images",
-    "gathered",
+    "gather",
     "group_batch_size",
     "log_clipping",
     "logits_of",
@@ -77,7 +77,7 @@ __all__ = [
     "parts_of",
     "prediction_batch",
     "predictions_from",
-    "prepared",
+    "prepare_batch",
     "settle",
     "spread_images",
 ]

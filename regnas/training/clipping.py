@@ -50,7 +50,7 @@ class Clipping:
         """For a checkpoint."""
         return {"counts": torch.tensor([self.steps, self.clipped])}
 
-    def restored(self, tensors: Mapping[str, Tensor]) -> Clipping:
+    def restore(self, tensors: Mapping[str, Tensor]) -> Clipping:
         """From a checkpoint; one of an earlier version has no counts, and only what follows is counted."""
         if "counts" not in tensors:
             return self

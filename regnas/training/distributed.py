@@ -80,8 +80,8 @@ def _shared_batch_norm(
         values = processes.count * input.numel() // input.shape[1]
         running_mean.lerp_(mean.to(running_mean.dtype), momentum)
         running_var.lerp_((variance * (values / (values - 1))).to(running_var.dtype), momentum)
-    normalised: Tensor = _Normalised.apply(input, weight, bias, mean, variance, eps, processes)
-    return normalised
+    normalized: Tensor = _Normalized.apply(input, weight, bias, mean, variance, eps, processes)
+    return normalized
 
 
 def _statistics(images: Tensor, processes: Processes) -> tuple[Tensor, Tensor]:
@@ -93,12 +93,12 @@ def _statistics(images: Tensor, processes: Processes) -> tuple[Tensor, Tensor]:
     unused = images.new_zeros((2, images.shape[1]), dtype=torch.promote_types(images.dtype, torch.float32))
     # Ten times as quick as var_mean on images in channels_last; its results are as precise as what it could update.
     own = torch.batch_norm_update_stats(images, unused[0], unused[1], 0.0)
-    means, variances = processes.gathered(torch.stack(own)).unbind(1)  # [processes, C]
+    means, variances = processes.gather(torch.stack(own)).unbind(1)  # [processes, C]
     mean = means.mean(0)
     return mean, (variances + (means - mean).square()).mean(0)
 
 
-class _Normalised(torch.autograd.Function):
+class _Normalized(torch.autograd.Function):
     """y = weight * x^ + bias with x^ = (x - mean) / sqrt(variance + eps), for the mean and variance of all N values.
 
     dL/dx = weight / sqrt(variance + eps) * (dL/dy - (sum dL/dy + x^ * sum dL/dy * x^) / N), with the sums over all

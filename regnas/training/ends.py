@@ -62,7 +62,7 @@ class ForkedTraining:
             return Ends(shared.state_dict(), shared.state_dict(), {"both ends": together})
         ends, clipping = [], {}
         for name, objective in (("plain", plain), ("congruent", congruent)):
-            if self.trainer.processes.leads:
+            if self.trainer.processes.is_main:
                 copy_checkpoints(self.folder / "shared", self.folder / name)
             network = start()
             told = f"{description}, {name} end"

@@ -1,4 +1,4 @@
-"""What one step minimises, and how a step of a supernet does."""
+"""What one step minimizes, and how a step of a supernet does."""
 
 from __future__ import annotations
 

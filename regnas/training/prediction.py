@@ -32,7 +32,7 @@ def spread_images(split: Split, count: int) -> Tensor:
 
 def first_images(split: Split, preprocessing: Preprocessing, count: int, device: torch.device) -> Tensor:
     """``spread_images``, as a network reads them."""
-    return prepared(spread_images(split, count), preprocessing, device)
+    return prepare_batch(spread_images(split, count), preprocessing, device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,10 @@ class Prepared:
         return len(self.images)
 
     def __getitem__(self, index: slice) -> Tensor:
-        return prepared(self.images[index], self.preprocessing, self.device)
+        return prepare_batch(self.images[index], self.preprocessing, self.device)
 
 
-def prepared(images: Images, preprocessing: Preprocessing, device: torch.device) -> Tensor:
+def prepare_batch(images: Images, preprocessing: Preprocessing, device: torch.device) -> Tensor:
     return preprocessing(images[:].to(device)).contiguous(memory_format=torch.channels_last)
 
 
@@ -68,11 +68,11 @@ def logits_on(network: nn.Module, split: Split, preprocessing: Preprocessing, de
     Of streamed images the next batch is decoded while the network runs on this one.
     """
     batches = batches_of(split.images, prediction_batch(split.images.shape))
-    answers = (logits_of(network, prepared(batch, preprocessing, device)) for batch in batches)
-    return gathered(answers, len(split))
+    answers = (logits_of(network, prepare_batch(batch, preprocessing, device)) for batch in batches)
+    return gather(answers, len(split))
 
 
-def gathered(answers: Iterable[Tensor], samples: int) -> Tensor:
+def gather(answers: Iterable[Tensor], samples: int) -> Tensor:
     """The logits of all batches, each [M, classes], in one tensor [samples, classes] on the CPU.
 
     Small tensors kept from every batch would lie between the large ones that are freed, and the memory would grow with

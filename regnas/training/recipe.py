@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regnas.runtime.processes import ALONE, Processes
+from regnas.runtime.processes import SINGLE, Processes
 from regnas.training.cropping import random_boxes, resized_crops
 
 # One cycle rises for this part of the training from this part of the peak.
@@ -33,7 +33,7 @@ class Augmentation:
     flip: bool = False
     crop: Literal["none", "random_resized"] = field(default="none", metadata={"content": "unless default"})
 
-    def __call__(self, images: Tensor, random: np.random.Generator, processes: Processes = ALONE) -> Tensor:
+    def __call__(self, images: Tensor, random: np.random.Generator, processes: Processes = SINGLE) -> Tensor:
         """Of several processes each has its share of the batch, and draws what a single one would for these samples."""
         count, _, height, width = images.shape
         batch, own = count * processes.count, processes.share

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from regnas.registry import Registry
+from regnas.components.registry import Registry
 
 
 class Schedule(Protocol):

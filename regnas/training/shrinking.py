@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from regnas.registry import Registry
+from regnas.components.registry import Registry
 from regnas.space import SearchSpace
 
 

@@ -1,4 +1,4 @@
-"""What a step of a single network minimises: labels, frozen teachers, ties to older weights."""
+"""What a step of a single network minimizes: labels, frozen teachers, ties to older weights."""
 
 from __future__ import annotations
 

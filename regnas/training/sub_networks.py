@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal, Protocol
 
-from regnas.registry import Registry
+from regnas.components.registry import Registry
 from regnas.space import Architecture, EvenSampler, SearchSpace
 
 LossOf = Callable[[Architecture], float]

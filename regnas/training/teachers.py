@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from regnas.registry import Registry
+from regnas.components.registry import Registry
 
 Answer = Callable[[], list[Tensor]]  # logits of other weights, at the architectures of the step
 

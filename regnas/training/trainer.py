@@ -1,6 +1,6 @@
 """One trainer for supernets and single networks.
 
-The trainer knows steps, the learning rate, checkpoints and signals; what a step minimises is the objective's. Every
+The trainer knows steps, the learning rate, checkpoints and signals; what a step minimizes is the objective's. Every
 draw is keyed by (key, epoch or step), so that a training which was interrupted ends with the same bits, and several
 processes draw the same order, augmentation and architectures.
 """
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from regnas.data import Preprocessing, Split
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted, TrainingDiverged
-from regnas.runtime.processes import ALONE, Processes
+from regnas.runtime.processes import SINGLE, Processes
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, generator, key_to_int
 from regnas.runtime.signals import received
@@ -49,7 +49,7 @@ class Trainer:
     split: Split
     preprocessing: Preprocessing
     device: torch.device
-    processes: Processes = ALONE
+    processes: Processes = SINGLE
 
     @property
     def steps_per_epoch(self) -> int:
@@ -93,10 +93,10 @@ class Trainer:
         done = self.processes.in_turn(lambda: state.restore(folder))
         self._check_start(done, folder)
         # A compiled graph would not see the shared statistics of several processes.
-        compiling = self.recipe.compile and self.processes.alone
+        compiling = self.recipe.compile and self.processes.is_single
         with (
             self.processes.speaking_once(),
-            Bar(description if self.processes.leads else "", last, done) as bar,
+            Bar(description if self.processes.is_main else "", last, done) as bar,
             torch.random.fork_rng(devices=[]),
             compiled(model, objective) if compiling else nullcontext(),
         ):
@@ -109,13 +109,13 @@ class Trainer:
                 if after_epoch and within == 0:
                     after_epoch(epochs_done, state.snapshot())
                 if within == 0 or step.index + 1 == last or asked:
-                    if self.processes.leads:
+                    if self.processes.is_main:
                         state.save(folder, step.index + 1)
                     if asked:
                         raise Interrupted(asked)
                 bar.advance(f"loss {loss:.3f}")
         state.finish()
-        if description and self.processes.leads and done < last:
+        if description and self.processes.is_main and done < last:
             log_clipping(description, state.clipping)
         return state.clipping
 
@@ -133,7 +133,7 @@ class Trainer:
             loss.backward()  # type: ignore[no-untyped-call]
             value += float(loss.detach())
         asked = received()
-        if not self.processes.alone:
+        if not self.processes.is_single:
             value, asked = average_gradients(model.parameters(), value, self.processes)
         norm = float(nn.utils.clip_grad_norm_(model.parameters(), self.recipe.clip_norm))
         if not math.isfinite(value) or not math.isfinite(norm):
@@ -170,15 +170,15 @@ class Trainer:
     @property
     def _own_draws(self) -> tuple[Key, ...]:
         """What dropout drops is drawn by every process on its own, or samples of several would lose the same."""
-        return () if self.processes.alone else (self.processes.rank,)
+        return () if self.processes.is_single else (self.processes.rank,)
 
     def _sharing(self) -> AbstractContextManager[Any]:
-        return nullcontext() if self.processes.alone else SharedStatistics(self.processes)
+        return nullcontext() if self.processes.is_single else SharedStatistics(self.processes)
 
     def _check_shares(self) -> None:
         """Means over processes are means over images only where each has as many."""
         images, shares = min(self.recipe.batch_size, len(self.split)), self.processes.count * self.recipe.accumulation
-        if not self.processes.alone and images % shares:
+        if not self.processes.is_single and images % shares:
             with self.processes.speaking_once():
                 raise ConfigurationError(
                     f"a step takes {images} images, which {self.processes.count} processes cannot share evenly in "
@@ -187,9 +187,9 @@ class Trainer:
 
     def _check_start(self, done: int, folder: Path) -> None:
         """All have read the same checkpoint; a folder that is not the leader's would have another, or none."""
-        if self.processes.alone:
+        if self.processes.is_single:
             return
-        steps = self.processes.gathered(torch.tensor([done])).flatten().tolist()
+        steps = self.processes.gather(torch.tensor([done])).flatten().tolist()
         if len(set(steps)) > 1:
             with self.processes.speaking_once():
                 raise EnvironmentProblem(
@@ -255,7 +255,7 @@ class _State:
                 self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momenta[name])
         for name, average in checkpoint.part("ema").items():
             self.averaged[name].copy_(average)
-        self.clipping = self.clipping.restored(checkpoint.part("clipping"))
+        self.clipping = self.clipping.restore(checkpoint.part("clipping"))
         return checkpoint.step
 
     def snapshot(self) -> nn.Module:

@@ -14,7 +14,7 @@ from supernets.attentive_nas.elastic import AttentiveSupernet
 from supernets.attentive_nas.network import attentive_network
 from supernets.attentive_nas.rules import AttentiveRules, attentive_stages
 from supernets.images import InputShape, check_resolutions, usable_resolutions
-from supernets.layers import initialise
+from supernets.layers import initialize
 
 NAME = "attentive_nas"
 URL = "https://drive.usercontent.google.com/download?id=1cCla-OQNIAn-rjsY2b832DuP59ZKr8uh&export=download&confirm=t"
@@ -39,15 +39,15 @@ class AttentiveNAS:
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
         """The plain network of an architecture, with fresh weights."""
-        return initialise(attentive_network(architecture, input_shape[0], classes))
+        return initialize(attentive_network(architecture, input_shape[0], classes))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
-        return initialise(AttentiveSupernet(self.space(input_shape, classes), input_shape[0], classes))
+        return initialize(AttentiveSupernet(self.space(input_shape, classes), input_shape[0], classes))
 
     @property
     def published(self) -> tuple[Published, ...]:
         return (Published("attentive_nas_pretrained", URL, {"name": NAME}),)
 
-    def renamed(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def rename_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The tensors of the authors' checkpoint under the names of this supernet."""
         return own_tensors(tensors)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from regnas.space import Block, Cost, Stage, State
-from supernets.channels import expanded, strided
+from supernets.channels import expand, stride_output
 from supernets.costs import bottleneck_cost, convolution_cost
 
 
@@ -49,14 +49,14 @@ def attentive_stages() -> tuple[Stage, ...]:
     widths_before: tuple[int, ...] = FIRST_WIDTHS
     for stage in STAGES:
         first = {
-            Block.of(kernel=kernel, middle=expanded(before, ratio), width=width, projected=int(before != width))
+            Block.of(kernel=kernel, middle=expand(before, ratio), width=width, projected=int(before != width))
             for kernel in stage.kernels
             for width in stage.widths
             for before in widths_before
             for ratio in stage.expansions
         }
         later = {
-            Block.of(kernel=kernel, middle=expanded(width, ratio), width=width)
+            Block.of(kernel=kernel, middle=expand(width, ratio), width=width)
             for kernel in stage.kernels
             for width in stage.widths
             for ratio in stage.expansions
@@ -94,7 +94,7 @@ class AttentiveRules:
         genes = {name: int(value) for name, value in block.genes}
         width = genes["width"]
         if stage == 0:
-            size = strided(size, 2)
+            size = stride_output(size, 2)
             return (size, width, 0, 0), convolution_cost(channels, width, 3, size)
         if stage > len(STAGES):
             mixing = LAST_EXPANSION * channels * width
@@ -103,11 +103,11 @@ class AttentiveRules:
         of_stage = STAGES[stage - 1]
         if position == 0:
             kernel = genes["kernel"]
-            ratios = {expanded(channels, ratio): ratio for ratio in of_stage.expansions}
+            ratios = {expand(channels, ratio): ratio for ratio in of_stage.expansions}
             expansion = ratios.get(genes["middle"], 0)
             fits = expansion > 0 and genes["projected"] == (channels != width)
         else:
-            fits = (genes["kernel"], width, genes["middle"]) == (kernel, channels, expanded(channels, expansion))
+            fits = (genes["kernel"], width, genes["middle"]) == (kernel, channels, expand(channels, expansion))
         if not fits:
             return None
         stride = of_stage.stride if position == 0 else 1
@@ -115,7 +115,7 @@ class AttentiveRules:
             *(channels, genes["middle"], width, kernel, stride, size, of_stage.squeezing, of_stage.expanding),
             projected=channels != width,
         )
-        return (strided(size, stride), width, kernel, expansion), cost
+        return (stride_output(size, stride), width, kernel, expansion), cost
 
     def finish(self, state: State) -> Cost:
         assert isinstance(state, tuple)

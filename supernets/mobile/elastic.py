@@ -13,7 +13,7 @@ from ofa.utils.layers import ConvLayer, IdentityLayer, LinearLayer, MBConvLayer,
 from torch import Tensor, nn
 
 from regnas.space import Architecture, SearchSpace
-from supernets.channels import squeezed
+from supernets.channels import squeeze
 from supernets.extraction import lay_out, named, norm_tensors, with_tensors
 from supernets.images import resized
 from supernets.mobile.layout import MobileLayout
@@ -79,9 +79,7 @@ def _checked_settings(space: SearchSpace, layout: MobileLayout, architecture: Ar
         for position in range(layout.stages[stage].depths[1]):
             active = position < len(blocks)
             kernels.append(int(blocks[position]["kernel"]) if active else max(layout.kernels))
-            expansions.append(
-                layout.expansion(stage, position, blocks[position]) if active else max(layout.expansions)
-            )
+            expansions.append(layout.expansion(stage, position, blocks[position]) if active else max(layout.expansions))
     return kernels, expansions, list(architecture.depths)
 
 
@@ -92,7 +90,7 @@ def _block_tensors(name: str, conv: Any, channels_in: int, middle: int, kernel: 
     found = _conv_norm(f"{name}.expand", expand.conv.get_active_filter(middle, channels_in), expand.bn.bn)
     found |= _conv_norm(f"{name}.depthwise", depthwise.conv.get_active_filter(middle, kernel), depthwise.bn.bn)
     if conv.use_se:
-        gate, reduced = depthwise.se, squeezed(middle)
+        gate, reduced = depthwise.se, squeeze(middle)
         found |= {
             f"{name}.squeeze.reduce.weight": gate.get_active_reduce_weight(reduced, middle),
             f"{name}.squeeze.reduce.bias": gate.get_active_reduce_bias(reduced),

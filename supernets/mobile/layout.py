@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from regnas.space import Block, Stage
-from supernets.channels import expanded
+from supernets.channels import expand
 from supernets.layers import Activation, ShortcutKind
 
 
@@ -59,7 +59,7 @@ class MobileLayout:
     def expansion(self, stage: int, position: int, block: Block) -> float:
         """The expansion that gives the block its middle channels."""
         channels = self.width_before(stage, position)
-        return next(ratio for ratio in self.expansions if expanded(channels, ratio) == block["middle"])
+        return next(ratio for ratio in self.expansions if expand(channels, ratio) == block["middle"])
 
     def elastic_stages(self) -> tuple[Stage, ...]:
         return tuple(
@@ -71,5 +71,5 @@ class MobileLayout:
         )
 
     def _options(self, channels_in: int) -> tuple[Block, ...]:
-        middles = sorted({expanded(channels_in, ratio) for ratio in self.expansions})
+        middles = sorted({expand(channels_in, ratio) for ratio in self.expansions})
         return tuple(Block.of(kernel=kernel, middle=middle) for kernel in self.kernels for middle in middles)

@@ -71,8 +71,6 @@ def mobile_network(layout: MobileLayout, architecture: Architecture, make: Make 
         *(stem_width, stem_width, layout.first_width, 3, 1, layout.first_activation, False),
         *(layout.first_shortcut, False, epsilon),
     )
-    features = make(
-        PooledFeatures, last_width, layout.head_width, layout.mixed_width, layout.stem_activation, epsilon
-    )
+    features = make(PooledFeatures, last_width, layout.head_width, layout.mixed_width, layout.stem_activation, epsilon)
     classifier = make(nn.Linear, layout.mixed_width or layout.head_width, layout.classes)
     return MobileNet(architecture.resolution, stem, first, stages, features, classifier)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from regnas.space import Block, Cost, SearchSpace, State
-from supernets.channels import strided
+from supernets.channels import stride_output
 from supernets.costs import bottleneck_cost, convolution_cost
 from supernets.images import InputShape, usable_resolutions
 from supernets.mobile.layout import MobileLayout
@@ -22,7 +22,7 @@ class MobileRules:
     def start(self, resolution: int | None) -> tuple[State, Cost]:
         layout = self.layout
         size = (self.height, self.width) if resolution is None else (resolution, resolution)
-        size = strided(size, layout.stem_stride)
+        size = stride_output(size, layout.stem_stride)
         stem = convolution_cost(layout.channels, layout.stem_width, 3, size)
         return size, stem.plus(
             bottleneck_cost(layout.stem_width, layout.stem_width, layout.first_width, 3, 1, size, False, False)
@@ -37,7 +37,7 @@ class MobileRules:
         cost = bottleneck_cost(
             channels, int(genes["middle"]), of_stage.width, int(genes["kernel"]), stride, state, of_stage.squeezing
         )
-        return strided(state, stride), cost
+        return stride_output(state, stride), cost
 
     def finish(self, state: State) -> Cost:
         assert isinstance(state, tuple)
@@ -50,8 +50,6 @@ class MobileRules:
         return total.plus(Cost(features * layout.classes, (features + 1) * layout.classes))
 
 
-def mobile_space(
-    name: str, layout: MobileLayout, input_shape: InputShape, resolutions: tuple[int, ...]
-) -> SearchSpace:
+def mobile_space(name: str, layout: MobileLayout, input_shape: InputShape, resolutions: tuple[int, ...]) -> SearchSpace:
     rules = MobileRules(layout, input_shape[1], input_shape[2])
     return SearchSpace(name, layout.elastic_stages(), rules, usable_resolutions(resolutions, input_shape))

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from regnas.space import Architecture, SearchSpace
 from regnas.supernet import Published
-from supernets.images import InputShape, check_resolutions, require_colour, usable_resolutions
-from supernets.layers import initialise
+from supernets.images import InputShape, check_resolutions, require_color, usable_resolutions
+from supernets.layers import initialize
 from supernets.ofa_checkpoints import renamed_for
 from supernets.ofa_resnet50.network import resnet
 from supernets.ofa_resnet50.rules import ResNetRules, resnet_stages
@@ -46,14 +46,14 @@ class OFAResNet50:
         check_resolutions(self.resolutions)
 
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
-        require_colour(NAME, input_shape)
+        require_color(NAME, input_shape)
         stages = resnet_stages(self.widths, self.expansions, self.depths)
         rules = ResNetRules(classes, input_shape[1], input_shape[2])
         return SearchSpace(NAME, stages, rules, usable_resolutions(self.resolutions, input_shape))
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
         """The plain network of an architecture, with fresh weights."""
-        return initialise(resnet(architecture, classes))
+        return initialize(resnet(architecture, classes))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
         # ofa is imported where it is needed: it takes seconds.
@@ -67,12 +67,12 @@ class OFAResNet50:
             expand_ratio_list=list(self.expansions),
             width_mult_list=list(self.widths),
         )
-        return ElasticResNet50(self.space(input_shape, classes), self.expansions, initialise(network))
+        return ElasticResNet50(self.space(input_shape, classes), self.expansions, initialize(network))
 
     @property
     def published(self) -> tuple[Published, ...]:
         return (Published("ofa_resnet50", URL, {"name": NAME}),)
 
-    def renamed(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def rename_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The tensors of a checkpoint of ofa's under the names of this supernet."""
         return renamed_for(lambda: self.supernet((3, 224, 224), 1000), tensors)

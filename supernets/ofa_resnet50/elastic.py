@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regnas.space import Architecture, SearchSpace
-from supernets.channels import expanded
+from supernets.channels import expand
 from supernets.extraction import lay_out, named, norm_tensors, with_tensors
 from supernets.images import resized
 from supernets.ofa_resnet50.network import resnet
@@ -75,7 +75,7 @@ def _checked_settings(space: SearchSpace, expansions: tuple[float, ...], archite
     settings: Settings = []
     for blocks, stage in zip(architecture.stages[1:], space.stages[1:], strict=True):
         width = int(blocks[0]["width"])
-        ratios = {expanded(width, expansion): expansion for expansion in expansions}
+        ratios = {expand(width, expansion): expansion for expansion in expansions}
         active = [(width, ratios[int(block["middle"])]) for block in blocks]
         settings.append(active + [(width, max(expansions))] * (stage.max_depth - len(blocks)))
     return settings
@@ -88,9 +88,7 @@ def _stem_tensors(stem: Any, middle: int, width: int, residual: bool) -> dict[st
     return found | _conv_norm("stages.0.0.last", stem[2], width, middle)
 
 
-def _block_tensors(
-    name: str, layer: Any, channels: int, middle: int, width: int, projected: bool
-) -> dict[str, Tensor]:
+def _block_tensors(name: str, layer: Any, channels: int, middle: int, width: int, projected: bool) -> dict[str, Tensor]:
     """Of ofa's ``DynamicResNetBottleneckBlock``."""
     found = _conv_norm(f"{name}.reduce", layer.conv1, middle, channels)
     found |= _conv_norm(f"{name}.spatial", layer.conv2, middle, middle)

@@ -61,9 +61,7 @@ class Bottleneck(nn.Module):
 class BottleneckResNet(nn.Module):
     """The stem is the only block of the first stage."""
 
-    def __init__(
-        self, resolution: int | None, stages: Sequence[Sequence[nn.Module]], classifier: nn.Module
-    ) -> None:
+    def __init__(self, resolution: int | None, stages: Sequence[Sequence[nn.Module]], classifier: nn.Module) -> None:
         super().__init__()
         self.resize = Resize(resolution)
         self.stages = nn.ModuleList(nn.Sequential(*blocks) for blocks in stages)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from regnas.space import Block, Cost, Stage, State
-from supernets.channels import expanded, multiple_of_eight, strided
+from supernets.channels import expand, multiple_of_eight, stride_output
 from supernets.costs import convolution_cost
 
 STAGE_WIDTHS = (256, 512, 1024, 2048)
@@ -39,7 +39,7 @@ def resnet_stages(
         options = tuple(
             Block.of(middle=middle, width=width)
             for width in choices
-            for middle in sorted({expanded(width, expansion) for expansion in expansions})
+            for middle in sorted({expand(width, expansion) for expansion in expansions})
         )
         stages.append(Stage(base_depth + depths[0], (options,) * (base_depth + depths[1])))
     return tuple(stages)
@@ -63,14 +63,14 @@ class ResNetRules:
         genes = dict(block.genes)
         middle, width = int(genes["middle"]), int(genes["width"])
         if stage == 0:
-            halved = strided(size, 2)
+            halved = stride_output(size, 2)
             cost = convolution_cost(channels, middle, 3, halved).plus(convolution_cost(middle, width, 3, halved))
             if genes["residual"]:
                 cost = cost.plus(convolution_cost(middle, middle, 3, halved))
-            return (strided(halved, 2), width), cost  # the second one is the pooling
+            return (stride_output(halved, 2), width), cost  # the second one is the pooling
         if position > 0 and width != channels:
             return None
-        after = strided(size, stride_of(stage, position))
+        after = stride_output(size, stride_of(stage, position))
         cost = convolution_cost(channels, middle, 1, size).plus(convolution_cost(middle, middle, 3, after))
         cost = cost.plus(convolution_cost(middle, width, 1, after))
         if position == 0:

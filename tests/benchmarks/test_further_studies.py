@@ -37,13 +37,13 @@ def test_the_order_of_the_paper_holds(tmp_path):
         assert found[key]["holds"] is True
 
 
-def test_neighbours_that_break_the_order_are_named(tmp_path):
+def test_neighbors_that_break_the_order_are_named(tmp_path):
     found = write_tradeoff(tmp_path, {"0.1": (70, 9), "1": (65, 4), "2": (66, 3), "5": (60, 3)})
     [broken] = found["top1"]["breaks"]
     assert (broken["from"], broken["to"], broken["change"]) == (1.0, 2.0, pytest.approx(0.01))
     assert found["top1"]["holds"] is False
     assert found["top1"]["spearman"] == pytest.approx(-0.8)
-    assert found["mean_nfr"]["holds"] is True  # equal neighbours break nothing
+    assert found["mean_nfr"]["holds"] is True  # equal neighbors break nothing
 
 
 def test_flips_that_never_change_have_no_order(tmp_path):

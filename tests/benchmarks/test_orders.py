@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.update_cifar10 import STUDIES, Order, decided, markdown, measured, orders_table, verdict
 from regnas.flips import Predictions
-from regnas.update.config import load_update
+from regnas.updates.config import load_update
 
 SAMPLES = 400
 TARGETS = np.zeros(SAMPLES, dtype=np.int64)

@@ -13,7 +13,7 @@ from tests.benchmarks.recorded import write_family
 RIGHT = [[1, 1, 0, 0], [1, 0, 1, 1]]
 
 
-def test_neighbours_come_first():
+def test_neighbors_come_first():
     assert pairs_of(3) == [(0, 1), (1, 2), (0, 2)]
     assert pairs_of(4) == [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from regnas.cli import exit_code
 from tests.conftest import Outcome, made_once
-from tests.predicting.fixtures import brightness_onnx, checkpoints
+from tests.prediction.fixtures import brightness_onnx, checkpoints
 from tests.tiny import write_tiny_update
 
 __all__ = ["brightness_onnx", "checkpoints"]

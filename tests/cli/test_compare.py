@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.comparing.helpers import write
+from tests.comparison.helpers import write
 
 PAIR_KEYS = {"reference", "new", "nfr", "pfr", "relative_nfr", "nfr_interval", "mcnemar_p"}
 HOSTILE = "</script><img src=x onerror=alert(1)> [red]|`![a](http://x)`\x1b[31m &"

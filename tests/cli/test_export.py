@@ -16,10 +16,10 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
-from regnas.exporting.torch_export_files import torch_export_bytes
-from regnas.family import load_family
+from regnas.family.export.torch_export_files import torch_export_bytes
+from regnas.family.family import load_family
+from regnas.family.manifest import metadata_of, read_manifest, write_manifest
 from regnas.flips import flip_table_from_correctness
-from regnas.manifest import metadata_of, read_manifest, write_manifest
 from regnas.runtime.files import write_bytes
 from regnas.runtime.signals import ask_to_stop
 from tests.conftest import wait_for
@@ -120,7 +120,7 @@ def test_an_export_that_breaks_every_answer_is_reported_as_that(run_copy, comman
     def broken(network, *rest):
         return torch_export_bytes(Backwards(network), *rest)
 
-    monkeypatch.setattr("regnas.exporting.formats.torch_export_bytes", broken)
+    monkeypatch.setattr("regnas.family.export.formats.torch_export_bytes", broken)
     outcome = command("export", run_copy, "--format", "torch-export")
     assert outcome.code == 0, outcome.stderr
     manifest = manifest_of(run_copy)
@@ -137,7 +137,7 @@ def test_a_network_that_a_format_cannot_hold_is_refused_in_one_line(run_copy, re
     def unable(*_):
         raise RuntimeError("no operator for this\nand a long story")
 
-    monkeypatch.setattr("regnas.exporting.formats.torch_export_bytes", unable)
+    monkeypatch.setattr("regnas.family.export.formats.torch_export_bytes", unable)
     code, lines = refusal("export", run_copy, "--format", "torch-export")
     assert code == 4
     assert lines == ["regnas: small cannot be written as torch-export: no operator for this"]
@@ -190,10 +190,10 @@ def test_what_is_damaged_is_written_again_with_the_same_bytes(exported_copy, exp
     assert content(exported_copy) == content(exported_run)
 
 
-def test_the_licence_of_the_weights_is_the_users_and_stays(run_copy, command):
-    assert command("export", run_copy, "--weights-licence", "CC | <BY>").code == 0
+def test_the_license_of_the_weights_is_the_users_and_stays(run_copy, command):
+    assert command("export", run_copy, "--weights-license", "CC | <BY>").code == 0
     assert command("export", run_copy, "--format", "torch-export").code == 0
-    assert manifest_of(run_copy)["licences"] == {"regnas": "Apache-2.0", "weights": "CC | <BY>"}
+    assert manifest_of(run_copy)["licenses"] == {"regnas": "Apache-2.0", "weights": "CC | <BY>"}
     assert r"| these weights | CC \| &lt;BY> |" in (run_copy / "family" / "small.md").read_text()
     assert command("verify", run_copy).code == 0
 
@@ -205,7 +205,7 @@ def test_calibration_sees_training_images_only(run_copy, finished_run, command, 
         seen.append(images)
         return content
 
-    monkeypatch.setattr("regnas.exporting.formats.int8_bytes", remember)
+    monkeypatch.setattr("regnas.family.export.formats.int8_bytes", remember)
     assert command("export", run_copy, "--int8").code == 0
     family = load_family(run_copy / "family")
     with np.load(finished_run.parent / "data.npz") as data:
@@ -249,7 +249,7 @@ def test_an_interrupted_export_says_how_to_go_on(run_copy, command, monkeypatch)
         write_bytes(path, text)
         ask_to_stop(signal.SIGINT)
 
-    monkeypatch.setattr("regnas.exporting.writing.write_bytes", write_and_ask)
+    monkeypatch.setattr("regnas.family.export.writing.write_bytes", write_and_ask)
     outcome = command("export", run_copy, "--format", "torch-export")
     assert outcome.code == 130
     assert f"continue with: regnas export --format torch-export {run_copy}" in outcome.stderr
@@ -289,7 +289,7 @@ def test_an_unknown_format_is_refused_before_anything_runs(run_copy, refusal):
 
 @pytest.mark.parametrize("options", [["--format", "onnx"], ["--int8"]])
 def test_without_the_packages_of_onnx_one_line_says_what_to_install(run_copy, refusal, monkeypatch, options):
-    monkeypatch.setattr("regnas.exporting.formats.find_spec", lambda name: None if name == "onnx" else name)
+    monkeypatch.setattr("regnas.family.export.formats.find_spec", lambda name: None if name == "onnx" else name)
     assert refusal("export", run_copy, *options) == (5, ["regnas: ONNX files need onnx: pip install 'regnas[onnx]'"])
 
 

@@ -69,9 +69,7 @@ def test_flips_from_old_predictions_are_counted_and_a_limit_out_of_reach_is_exit
     ],
 )
 def test_what_cannot_be_searched_is_one_line_before_anything_is_trained(tiny, refusal, assignment, code, expected):
-    found, lines = refusal(
-        "run", tiny, "--out", tiny.parent / "run", "--set", assignment.format(folder=tiny.parent)
-    )
+    found, lines = refusal("run", tiny, "--out", tiny.parent / "run", "--set", assignment.format(folder=tiny.parent))
     assert (found, len(lines)) == (code, 1), lines
     assert expected in lines[0]
     assert not (tiny.parent / "run" / "supernet").exists()

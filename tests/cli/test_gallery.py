@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from regnas.flips import load_predictions
-from regnas.predicting import Samples
-from tests.gallery.making import answers, save
-from tests.predicting.folders import write_folder
+from regnas.prediction import Samples
+from tests.comparison.gallery.making import answers, save
+from tests.prediction.folders import write_folder
 
 
 @pytest.fixture
 def photos(tmp_path):
     """Nine pictures, and two models of which the new one breaks two."""
     write_folder(tmp_path / "photos")
-    ids = np.array([f"{name}/{index}.png" for name in ("dark", "grey", "light") for index in range(3)])
+    ids = np.array([f"{name}/{index}.png" for name in ("dark", "gray", "light") for index in range(3)])
     targets = np.repeat([0, 1, 2], 3)
     broken = targets.copy()
     broken[[1, 8]] = [2, 0]

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.comparing.helpers import write
+from tests.comparison.helpers import write
 
 
 @pytest.fixture

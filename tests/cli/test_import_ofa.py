@@ -12,12 +12,12 @@ import sys
 import pytest
 import torch
 
-from regnas.imports import downloading
 from regnas.runtime import tensors as tensor_files
 from regnas.runtime.files import sha256_of
 from regnas.supernet import Published
+from regnas.supernet.imports import downloading
 from tests.conftest import wait_for
-from tests.imports.lake import Lake, deep, empty_store, install_lake, server, trained
+from tests.supernet.imports.lake import Lake, deep, empty_store, install_lake, server, trained
 
 NAME = "lake_d12_w1.0"
 
@@ -194,7 +194,7 @@ def test_a_folder_that_cannot_be_made_is_the_environments(refusal, original, tmp
 KILLED = """
 import sys, time
 from regnas.runtime import tensors
-from tests.imports.lake import Lake, Point
+from tests.supernet.imports.lake import Lake, Point
 import regnas.supernet
 regnas.supernet.entry_points = lambda group: [Point("lake", Lake)]
 save = tensors.save_file

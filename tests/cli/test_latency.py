@@ -7,9 +7,9 @@ import json
 import pytest
 import torch
 
-from regnas.config import load_config
-from regnas.evaluation import latency
-from regnas.family import load_family
+from regnas.family.family import load_family
+from regnas.runs.config import load_config
+from regnas.search.evaluation import latency
 from regnas.space import Additivity, Conditions, LatencyTable, covering, latency_range, part_keys, with_latencies
 from tests.tiny import write_tiny
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from regnas.flips import Predictions, load_predictions
-from regnas.report import compare
-from regnas.update.results import Outcome, summarise
+from regnas.report.family.comparison import compare
+from regnas.updates.results import Outcome, summarize
 from tests.report.helpers import contents, method, split
 
 NAMES = ("small", "medium", "large")
@@ -49,7 +49,7 @@ def test_three_ways_to_the_same_numbers(command, tmp_path: Path, clustered: bool
     predictions = tuple(load_predictions(path) for path in paths)
     family = method("family", ["1"] * 3, predictions=predictions)
     report = compare(contents(family, members=NAMES, report_split=split(240)))["methods"][0]
-    results = summarise(
+    results = summarize(
         "tiny", "same", NAMES, (7,), [predictions], [predictions[1:]],
         [Outcome("none", "none", "None", "Nothing.", [predictions], 1, 1.0)], [], {},
     )  # fmt: skip
@@ -90,6 +90,6 @@ def test_a_difference_of_two_models_is_that_of_their_comparison(command, tmp_pat
     assert found["top1_difference_interval"] == expected["accuracy_difference_interval"]
     treated = Outcome("b", "b", "B", "B.", [[small, large]], 1, 1.0)
     plain = [[small, medium]]
-    results = summarise("tiny", "same", ("old", "new"), (0,), plain, plain, [treated], [], {})
+    results = summarize("tiny", "same", ("old", "new"), (0,), plain, plain, [treated], [], {})
     low, high = results["methods"][0]["error_rate_difference"]["interval"]
     assert [-high, -low] == pytest.approx(expected["accuracy_difference_interval"], abs=1e-12)

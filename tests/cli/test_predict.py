@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from regnas.flips import load_predictions, negative_flip_rate
-from regnas.predicting.onnx_files import OnnxNetwork
-from tests.predicting.folders import write_folder
+from regnas.prediction.onnx_files import OnnxNetwork
+from tests.prediction.folders import write_folder
 
 
 @pytest.mark.parametrize("member", ["small", "medium", "large"])
@@ -116,10 +116,10 @@ def test_names_with_line_breaks_and_escapes_stay_in_one_line(refusal, brightness
     assert (code, len(lines)) == (3, 1)
     assert '"\\x1b[31mred", "two\\nlines"' in lines[0]
     write_folder(tmp_path / "bad")
-    (tmp_path / "bad" / "grey" / "a\nb.png").write_bytes(b"no picture")
+    (tmp_path / "bad" / "gray" / "a\nb.png").write_bytes(b"no picture")
     code, lines = refusal("predict", brightness_onnx, tmp_path / "bad", "--out", tmp_path / "p.npz")
     assert (code, len(lines)) == (3, 1)
-    assert "grey/a\\nb.png: cannot identify image file" in lines[0]
+    assert "gray/a\\nb.png: cannot identify image file" in lines[0]
 
 
 def test_an_interrupt_leaves_nothing_behind(command, brightness_onnx, tmp_path, monkeypatch):

@@ -11,10 +11,10 @@ from itertools import pairwise
 import pytest
 import torch
 
-from regnas.config import load_config
-from regnas.job import check_budgets
+from regnas.runs.config import load_config
+from regnas.runs.job import check_budgets
 from regnas.space import Architecture, contains
-from regnas.update.config import load_update
+from regnas.updates.config import load_update
 from tests.data.photographs import make_photographs
 
 CLASSES = 3

@@ -35,8 +35,8 @@ def test_one_worker_and_four_find_the_same_family(finished_run, tmp_path, comman
         started.append(WorkerProcess(*arguments))
         return started[-1]
 
-    monkeypatch.setattr("regnas.evaluation.executors.WorkerProcess", start)
-    monkeypatch.setattr("regnas.evaluation.evaluator.FEW", 0)  # so few candidates would not be given to workers
+    monkeypatch.setattr("regnas.search.evaluation.executors.WorkerProcess", start)
+    monkeypatch.setattr("regnas.search.evaluation.evaluator.FEW", 0)  # so few candidates would not be given to workers
     for executor in ("inline", "processes=4"):
         run = tmp_path / executor
         run.mkdir()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from regnas.config import is_update, load_table, presets
-from regnas.methods import METHODS
 from regnas.networks import NETWORKS, SmallResNet
-from regnas.update.config import parse_update
+from regnas.runs.config import is_update, load_table, presets
+from regnas.updates.config import parse_update
+from regnas.updates.methods import METHODS
 from tests.cli.update_runs import arrays_of, correct_of, method_of, predicted_by, records, results_of
 from tests.conftest import Outcome
 from tests.report.helpers import pictures

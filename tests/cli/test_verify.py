@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from regnas.family import architecture_costs
-from regnas.manifest import verify_family
-from regnas.manifest.manifest import canonical
+from regnas.family.costs import architecture_costs
+from regnas.family.manifest import verify_family
+from regnas.family.manifest.manifest import canonical
 from regnas.runtime.files import digest_of, sha256_of
 
 

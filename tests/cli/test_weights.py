@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from regnas.imports import import_supernet
-from tests.imports.lake import deep, empty_store, install_lake, trained
+from regnas.supernet.imports import import_supernet
+from tests.supernet.imports.lake import deep, empty_store, install_lake, trained
 from tests.tiny import write_tiny
 
 TRAINING_BASELINES = "[baselines.independent]\n[baselines.focal_distillation_lm]\n[baselines.elodi]\nmembers = 2\n"

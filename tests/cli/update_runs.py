@@ -31,7 +31,7 @@ def records(cache):
 
 
 def predicted_by(network, run, images):
-    """What a network answers to stored bytes [N, H, W], with the normalisation that the run has noted down."""
+    """What a network answers to stored bytes [N, H, W], with the normalization that the run has noted down."""
     scaling = json.loads((run / "run.json").read_text())["data"]["preprocessing"]
     scaled = (torch.from_numpy(images)[:, None].float() / 255 - scaling["mean"][0]) / scaling["std"][0]
     with torch.no_grad():

@@ -228,8 +228,8 @@ def uncovered(large, small, by_kernel):
 def test_random_pairs_at_two_budgets_rarely_satisfy_containment(space):
     random = Random(3)
     low, high = space.macs_range
-    centres = (low + (high - low) * part for part in (0.15, 0.3))
-    small, large = (BudgetSampler(space, Budget(int(c * 0.98), int(c * 1.02))) for c in centres)
+    centers = (low + (high - low) * part for part in (0.15, 0.3))
+    small, large = (BudgetSampler(space, Budget(int(c * 0.98), int(c * 1.02))) for c in centers)
     pairs = [(large.sample(random), small.sample(random)) for _ in range(500)]
     assert sum(contains(*pair) for pair in pairs) < 25
 

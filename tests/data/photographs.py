@@ -15,7 +15,7 @@ SIZES = ((50, 37), (37, 50), (64, 41), (33, 33), (29, 61))  # width, height
 
 
 def photograph(path: Path, seed: int) -> None:
-    """Blocks of colour with noise, so that neighbouring pixels, channels and files all differ."""
+    """Blocks of color with noise, so that neighboring pixels, channels and files all differ."""
     generator = np.random.default_rng(seed)
     width, height = SIZES[seed % len(SIZES)]
     blocks = np.kron(generator.integers(0, 200, (8, 8, 3)), np.ones((8, 8, 1)))[:height, :width]

@@ -29,7 +29,7 @@ def written(folder: Path, **parts: Any) -> Arrays:
     return Arrays(str(path), search_fraction=0.2)
 
 
-def test_colour_images_come_back_with_channels_first(tmp_path: Path) -> None:
+def test_color_images_come_back_with_channels_first(tmp_path: Path) -> None:
     parts = sound()
     splits = written(tmp_path, **parts).load()
     assert splits.input_shape == (3, 4, 5)
@@ -42,7 +42,7 @@ def test_colour_images_come_back_with_channels_first(tmp_path: Path) -> None:
             assert np.array_equal(pixels.numpy(), original.transpose(2, 0, 1))
 
 
-def test_grey_images_names_of_classes_and_a_search_part_of_its_own(tmp_path: Path) -> None:
+def test_gray_images_names_of_classes_and_a_search_part_of_its_own(tmp_path: Path) -> None:
     parts = sound(channels=())
     extra = {"search_images": parts["test_images"][:3], "search_targets": np.array([0, 1, 1], dtype=np.uint8)}
     splits = written(tmp_path, **parts, **extra, classes=np.array(["köter", "[b]x[/b]"])).load()

@@ -73,7 +73,7 @@ def test_severity_scales_the_damage() -> None:
 
     def damage(severity: float) -> float:
         data = Digits(severity=severity)
-        return float(np.mean([np.abs(data.corrupted(images[i], i, 0) - images[i]).mean() for i in range(200)]))
+        return float(np.mean([np.abs(data.corrupt(images[i], i, 0) - images[i]).mean() for i in range(200)]))
 
     assert 0 == damage(0) < damage(0.3) < damage(1.0) < damage(2.0)
 
@@ -85,7 +85,7 @@ def test_originals_are_upscaled_between_their_pixels() -> None:
     small = load_digits().images[0] / 16
     assert targets[0] == 0
     assert images[0, 0, 0] == small[0, 0]
-    assert images[0, 4, 4] == pytest.approx(  # a quarter of a pixel up and left of the centre of small[2, 2]
+    assert images[0, 4, 4] == pytest.approx(  # a quarter of a pixel up and left of the center of small[2, 2]
         0.75**2 * small[2, 2] + 0.75 * 0.25 * (small[1, 2] + small[2, 1]) + 0.25**2 * small[1, 1]
     )
 
@@ -113,8 +113,8 @@ def test_pixels_stay_between_black_and_white(corruption: Corruption, strength: f
 
 
 def test_noise_has_the_deviation_asked_for() -> None:
-    grey = np.full((200, 200), 0.5)
-    noise = gaussian_noise(grey, 0.1, draws()) - grey
+    gray = np.full((200, 200), 0.5)
+    noise = gaussian_noise(gray, 0.1, draws()) - gray
     assert noise.std() == pytest.approx(0.1, rel=0.02)
     assert noise.mean() == pytest.approx(0, abs=0.002)
 

@@ -16,9 +16,9 @@ from regnas.errors import DataError, EnvironmentProblem
 RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
 
-def paint(path: Path, colour: tuple[int, int, int], size: tuple[int, int] = (8, 8)) -> None:
+def paint(path: Path, color: tuple[int, int, int], size: tuple[int, int] = (8, 8)) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new("RGB", size, colour).save(path)
+    Image.new("RGB", size, color).save(path)
 
 
 @pytest.fixture
@@ -36,25 +36,25 @@ def data(folder: Path, **options: int) -> ImageFolder:
     return ImageFolder(str(folder), **({"size": 4} | options), search_fraction=0.25, cache=str(folder.parent / "cache"))
 
 
-def test_classes_are_sorted_and_colours_come_back(folder: Path) -> None:
+def test_classes_are_sorted_and_colors_come_back(folder: Path) -> None:
     splits = data(folder).load()
     assert splits.classes == ("cat", "dog")
     assert [len(split) for split in splits.all] == [6, 2, 2]
     assert splits.report.ids.tolist() == ["test/cat/9.png", "test/dog/9.png"]
     assert splits.report.targets.tolist() == [0, 1]
-    for pixels, colour in zip(splits.report.images, (BLUE, RED), strict=True):
-        assert (pixels.permute(1, 2, 0).numpy() == colour).all()
+    for pixels, color in zip(splits.report.images, (BLUE, RED), strict=True):
+        assert (pixels.permute(1, 2, 0).numpy() == color).all()
     for pixels, name in zip(splits.train.images, splits.train.ids, strict=True):
         assert (pixels.permute(1, 2, 0).numpy() == (GREEN if "/cat/" in name else RED)).all()
 
 
-def test_grey_images_have_one_channel(folder: Path) -> None:
+def test_gray_images_have_one_channel(folder: Path) -> None:
     splits = data(folder, channels=1).load()
     assert splits.input_shape == (1, 4, 4)
     assert set(splits.report.images[1].flatten().tolist()) == {76}  # 0.299 * 255
 
 
-def test_the_centre_of_a_wide_image_is_kept(folder: Path) -> None:
+def test_the_center_of_a_wide_image_is_kept(folder: Path) -> None:
     wide = np.zeros((4, 12, 3), dtype=np.uint8)
     wide[:, :4], wide[:, 4:8], wide[:, 8:] = RED, GREEN, BLUE
     Image.fromarray(wide).save(folder / "test" / "cat" / "9.png")
@@ -201,7 +201,7 @@ def test_a_cache_that_cannot_be_written_is_named_before_decoding(folder: Path) -
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"), [({"size": 0}, "size is 0"), ({"channels": 2}, "channels is 2: 3 for colour or 1 for grey")]
+    ("wrong", "message"), [({"size": 0}, "size is 0"), ({"channels": 2}, "channels is 2: 3 for color or 1 for gray")]
 )
 def test_impossible_options_are_refused(tmp_path: Path, wrong: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -47,7 +47,7 @@ def test_fit_takes_the_whole_of_the_shorter_side(sides: tuple[int, int]) -> None
 
 
 @pytest.mark.parametrize("keep", ["all", "search"])
-def test_files_of_every_colour_mode_agree_with_torchvision(tmp_path: Path, keep: str) -> None:
+def test_files_of_every_color_mode_agree_with_torchvision(tmp_path: Path, keep: str) -> None:
     """As its folders read them: converted to RGB first, whatever the file holds."""
     root = make_photographs(tmp_path / "photographs")
     for mode in ("L", "CMYK", "P", "RGBA"):
@@ -61,7 +61,7 @@ def test_files_of_every_colour_mode_agree_with_torchvision(tmp_path: Path, keep:
 
 
 @pytest.mark.parametrize("keep", ["all", "search"])
-def test_imagenet_normalises_as_torchvision_does(tmp_path: Path, keep: str) -> None:
+def test_imagenet_normalizes_as_torchvision_does(tmp_path: Path, keep: str) -> None:
     root = make_photographs(tmp_path / "photographs")
     splits = streamed(root, transform="imagenet", keep=keep).load()
     picture = Image.open(root / str(splits.report.ids[0]))

@@ -130,9 +130,9 @@ def test_holding_out_takes_the_search_split_from_the_training_samples() -> None:
 
 def test_preprocessing_by_hand() -> None:
     images = torch.tensor([[[[0, 255]], [[51, 51]]]], dtype=torch.uint8)  # [1, 2, 1, 2]
-    normalised = Preprocessing((0.5, 0.0), (0.5, 0.1))(images)
-    assert normalised.dtype == torch.float32
-    torch.testing.assert_close(normalised, torch.tensor([[[[-1.0, 1.0]], [[2.0, 2.0]]]]))
+    normalized = Preprocessing((0.5, 0.0), (0.5, 0.1))(images)
+    assert normalized.dtype == torch.float32
+    torch.testing.assert_close(normalized, torch.tensor([[[[-1.0, 1.0]], [[2.0, 2.0]]]]))
 
 
 def test_preprocessing_is_fitted_to_each_channel() -> None:

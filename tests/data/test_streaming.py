@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from regnas.data import Preprocessing, Share, Splits, StreamedImages, batches_of, streaming
+from regnas.data import DataFraction, Preprocessing, Splits, StreamedImages, batches_of, streaming
 from regnas.errors import DataError
 from tests.data.photographs import Decoded, make_photographs, photograph, streamed
 
@@ -95,7 +95,7 @@ def test_the_next_batches_are_decoded_while_one_is_used_and_no_more(
 
 def test_selections_stay_files(splits: Splits, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = Decoded(monkeypatch)
-    half = Share(samples=0.5).of(splits.train, 3, seed=0).part("some", np.array([4, 1]))
+    half = DataFraction(samples=0.5).of(splits.train, 3, seed=0).part("some", np.array([4, 1]))
     assert isinstance(half.images, StreamedImages)
     assert decoded.taken() == []
     assert torch.equal(half.images[:][1], splits.train.images[splits.train.ids.tolist().index(half.ids[1])])

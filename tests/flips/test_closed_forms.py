@@ -65,7 +65,7 @@ def test_difference_without_any_flip_by_hand():
 
 @pytest.mark.parametrize(("lost", "gained", "samples"), [(3, 9, 50), (12, 2, 100), (5, 5, 40), (0, 1, 44)])
 def test_at_the_ends_of_the_difference_the_score_test_is_at_its_limit(lost, gained, samples):
-    """The likeliest rates for a given difference found by a general minimiser instead of the closed form."""
+    """The likeliest rates for a given difference found by a general minimizer instead of the closed form."""
 
     def statistic(difference):
         lowest, highest = max(0.0, -difference), (1 - difference) / 2

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from regnas.losses import FEATURE_LOSSES, BackwardCompatible, Embedding, RegressionAlleviating, matched
+from regnas.losses import FEATURE_LOSSES, BackwardCompatible, Embedding, RegressionAlleviating, match
 from tests.losses.differences import central_differences
 
 RANDOM = np.random.default_rng(1)
@@ -104,9 +104,9 @@ def test_no_gradient_reaches_the_old_model(name):
 
 def test_features_are_cut_or_padded_to_the_width():
     features = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-    assert matched(features, 1).tolist() == [[1.0], [3.0]]
-    assert matched(features, 2).tolist() == features.tolist()
-    assert matched(features, 4).tolist() == [[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 0.0]]
+    assert match(features, 1).tolist() == [[1.0], [3.0]]
+    assert match(features, 2).tolist() == features.tolist()
+    assert match(features, 4).tolist() == [[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 0.0]]
 
 
 def test_the_old_classifier_says_nothing_about_classes_it_lacks():

@@ -167,7 +167,7 @@ def decide(posterior, old_prediction, cost_ratio):
 def test_a_prediction_changes_when_the_posterior_outweighs_the_cost_ratio():
     posterior = [[0.6, 0.3, 0.1], [0.5, 0.3, 0.2], [0.6, 0.3, 0.1], [0.4, 0.4, 0.2], [0.7, 0.3, 0.0]]
     old_prediction = [1, 1, 0, 1, 2]
-    # In favour of class 0, over the old prediction: 2, 1.67, itself, 1 and everything.
+    # In favor of class 0, over the old prediction: 2, 1.67, itself, 1 and everything.
     assert decide(posterior, old_prediction, 1.9) == [0, 1, 0, 1, 0]
     assert decide(posterior, old_prediction, 2.1) == [1, 1, 0, 1, 0]
     assert decide(posterior, old_prediction, 1.0) == [0, 0, 0, 1, 0]

@@ -10,7 +10,7 @@ import torch
 
 from regnas.data import Split
 from regnas.flips import Predictions
-from regnas.report import Method, ReportContents, SearchHistory
+from regnas.report.family.contents import Method, ReportContents, SearchHistory
 from regnas.search import Measures, Trial
 from regnas.space import Architecture, Block
 

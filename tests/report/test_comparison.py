@@ -7,8 +7,8 @@ import json
 import pytest
 
 from regnas.errors import ArtifactError
-from regnas.report import compare
-from regnas.report.verdicts import verdict
+from regnas.report.family.comparison import compare
+from regnas.report.family.verdicts import verdict
 
 from .helpers import answers, contents, method
 

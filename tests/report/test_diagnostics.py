@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from regnas.flips import Predictions
-from regnas.report import diagnostics_of, write_report, write_update_report
-from regnas.report.diagnostics import diagnostics_markdown, rows, share_by_rank, summary
-from regnas.report.epoch_plots import flips_by_epoch_in_words
+from regnas.report.diagnostics import diagnostics_markdown, diagnostics_of, rows, share_by_rank, summary
+from regnas.report.family.report import write_report
+from regnas.report.update.epoch_plots import flips_by_epoch_in_words
+from regnas.report.update.report import write_update_report
 
 from .helpers import Page, contents, method, pictures, sample_ids
 from .update_helpers import none, update

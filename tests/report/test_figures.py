@@ -10,10 +10,10 @@ import matplotlib
 import pytest
 from PIL import Image
 
-from regnas.rendering.figures import picture, shown, svg, write_picture
-from regnas.report import compare
-from regnas.report.architecture_plot import architectures, containment, gene_names, uncovered
-from regnas.report.plots import flip_heat_maps, pairs_error_against_flips, search_progress, top1_against_macs
+from regnas.report.family.architecture_plot import architectures, containment, gene_names, uncovered
+from regnas.report.family.comparison import compare
+from regnas.report.family.plots import flip_heat_maps, pairs_error_against_flips, search_progress, top1_against_macs
+from regnas.report.kit.figures import picture, shown, svg, write_picture
 from regnas.space import Architecture, Block
 
 from .helpers import NESTED, architecture, contents, history, method

@@ -12,8 +12,8 @@ import torch
 from PIL import Image
 
 from regnas.errors import ArtifactError
-from regnas.report import Method, ReportContents
-from regnas.report.gallery import worst_flips
+from regnas.report.family.contents import Method, ReportContents
+from regnas.report.family.gallery import worst_flips
 
 from .helpers import NESTED, answers, contents, method, sample_ids, split
 

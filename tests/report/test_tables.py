@@ -8,8 +8,10 @@ import re
 import pytest
 from rich.console import Console
 
-from regnas.rendering.formatting import p_value, percent, percent_interval, signed_percent, training_cost
-from regnas.report import Comparison, ReportContents, compare, markdown, terminal_table
+from regnas.report.family.comparison import Comparison, compare
+from regnas.report.family.contents import ReportContents
+from regnas.report.family.tables import markdown, terminal_table
+from regnas.report.kit.formatting import p_value, percent, percent_interval, signed_percent, training_cost
 
 from .helpers import architecture, contents, method
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 
 from regnas.report.tuning import HEADER, chosen_toml, tuning_rows
-from regnas.tuning import Choice, Tried
+from regnas.updates.tuning import Choice, Tried
 
 TUNED = Choice("fd", "weight", 0.1, (Tried(0.03, 0.2, 0.031), Tried(0.1, 0.205, 0.02), Tried(0.3, 0.25, 0.01)))
 EDGE = Choice("mixout", "probability", 0.01, (Tried(0.01, 0.3, 0.02),), eligible=False, at_edge=True)

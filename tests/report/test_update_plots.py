@@ -9,9 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from regnas.rendering.figures import shown, svg
-from regnas.report.update_labels import HEIGHT, WIDTH, label_offsets
-from regnas.report.update_plots import error_against_flips, pairwise_maps, sweep_curve
+from regnas.report.kit.figures import shown, svg
+from regnas.report.update.labels import HEIGHT, WIDTH, label_offsets
+from regnas.report.update.plots import error_against_flips, pairwise_maps, sweep_curve
 
 from .update_helpers import method, none, realistic, sweep, update
 
@@ -56,7 +56,7 @@ def test_every_method_is_numbered_and_listed_and_the_floor_is_at_its_height() ->
     assert set(np.asarray(height)) == {100 * results["noise_floor"]["nfr"]["mean"]}
 
 
-def test_looks_differ_in_grey_or_by_their_number() -> None:
+def test_looks_differ_in_gray_or_by_their_number() -> None:
     figure = error_against_flips(realistic(22))
     looks = {
         (each.get_marker(), each.get_color())
@@ -78,11 +78,11 @@ def test_labels_meet_neither_points_nor_each_other() -> None:
     points = [(100 + 4.0 * (index % 5), 100 + 4.0 * (index // 5)) for index in range(10)] + [(1.0, 1.0), (200.0, 200.0)]
     names = [str(number) for number in range(1, 13)]
     offsets = label_offsets(points, names, 200, 200)
-    centres = [(x + dx, y + dy) for (x, y), (dx, dy) in zip(points, offsets, strict=True)]
-    for index, (x, y) in enumerate(centres):
+    centers = [(x + dx, y + dy) for (x, y), (dx, dy) in zip(points, offsets, strict=True)]
+    for index, (x, y) in enumerate(centers):
         assert 0 < x < 200 and 0 < y < 200
         for other in range(index):
-            apart = abs(x - centres[other][0]) >= WIDTH or abs(y - centres[other][1]) >= HEIGHT
+            apart = abs(x - centers[other][0]) >= WIDTH or abs(y - centers[other][1]) >= HEIGHT
             assert apart
         assert all(np.hypot(x - px, y - py) > 4 for px, py in points)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from regnas.report import update_markdown, write_update_report
+from regnas.report.update.report import write_update_report
+from regnas.report.update.tables import update_markdown
 
 from .helpers import Page, pictures
 from .update_helpers import difference, method, none, realistic, sweep, update
@@ -52,7 +53,7 @@ def test_page_is_written_last_and_through_whole_files(
     results: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    for module in ("regnas.report.update_report", "regnas.rendering.figures"):
+    for module in ("regnas.report.update.report", "regnas.report.kit.figures"):
         monkeypatch.setattr(f"{module}.write_bytes", lambda path, _: written.append(path.name))
     write_update_report(results, tmp_path)
     assert set(written) == FILES | pictures("sweep-bcwi.alpha")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from regnas.report import update_markdown, update_terminal_table
+from regnas.report.update.tables import update_markdown, update_terminal_table
 
 from .update_helpers import difference, method, none, realistic, sweep, update
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regnas.report.update_verdicts import update_verdict
+from regnas.report.update.verdicts import update_verdict
 
 from .update_helpers import Json, difference, method, none, update
 

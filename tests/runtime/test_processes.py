@@ -8,20 +8,20 @@ import torch
 from regnas.cli import exit_code
 from regnas.errors import ConfigurationError, EnvironmentProblem
 from regnas.runtime import processes as module
-from regnas.runtime.processes import ALONE, FailedElsewhere, Processes, joined, started
+from regnas.runtime.processes import SINGLE, FailedElsewhere, Processes, current_processes, joined
 
 VARIABLES = {"WORLD_SIZE": "4", "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29400"}
 
 
 def test_without_torchrun_and_with_a_single_process_there_is_one():
-    assert started({}) is ALONE
-    assert started({"WORLD_SIZE": "1", "RANK": "0"}) is ALONE
+    assert current_processes({}) is SINGLE
+    assert current_processes({"WORLD_SIZE": "1", "RANK": "0"}) is SINGLE
 
 
 def test_the_variables_of_torchrun_say_who_this_is():
-    found = started(VARIABLES | {"RANK": "3", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"})
+    found = current_processes(VARIABLES | {"RANK": "3", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"})
     assert found == Processes(rank=3, count=4, local_rank=1, local_count=2)
-    assert not found.leads
+    assert not found.is_main
     assert list(range(10))[found.share] == [3, 7]
 
 
@@ -38,14 +38,14 @@ def test_the_variables_of_torchrun_say_who_this_is():
 )
 def test_variables_that_cannot_be_are_refused(changes, problem):
     with pytest.raises((ConfigurationError, FailedElsewhere)) as error:
-        started(VARIABLES | changes)
+        current_processes(VARIABLES | changes)
     assert error.value.exit_code == 2
     assert isinstance(error.value, FailedElsewhere) or str(error.value).startswith(problem)
 
 
 def test_only_the_leader_says_that_they_cannot_meet():
     with pytest.raises(FailedElsewhere) as error:
-        started(VARIABLES | {"RANK": "1", "MASTER_ADDR": ""})
+        current_processes(VARIABLES | {"RANK": "1", "MASTER_ADDR": ""})
     assert (error.value.exit_code, error.value.problems) == (2, ())
 
 
@@ -54,7 +54,7 @@ def test_processes_that_do_not_come_are_not_waited_for_forever(monkeypatch):
     for name, value in (VARIABLES | {"MASTER_PORT": "29517"}).items():
         monkeypatch.setenv(name, value)
     problem = r"the 4 processes did not meet at 127\.0\.0\.1:29517 within 1 s"
-    with pytest.raises(EnvironmentProblem, match=problem), joined(started()):
+    with pytest.raises(EnvironmentProblem, match=problem), joined(current_processes()):
         pass
 
 

@@ -76,7 +76,7 @@ def test_a_mutation_can_change_the_resolution():
     assert all(mixing.offspring(space, parents, Random(seed)).space(space).resolutions == (2,) for seed in range(50))
 
 
-def test_where_all_near_children_are_known_the_neighbourhood_grows():
+def test_where_all_near_children_are_known_the_neighborhood_grows():
     """One changed block is all that chance gives here, and all such children of the two parents are known."""
     parent = BudgetSampler(SPACE, BUDGET).sample(Random(4))
     parents = [parent, next(filter(SPACE.holds, one_block_changed(SPACE, parent)))]

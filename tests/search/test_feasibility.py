@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regnas.rate import parse_rate, shown_rate
+from regnas.components.rate import parse_rate, shown_rate
 from regnas.search import Measures
 from regnas.search.algorithms.nsga2 import _objectives
 from regnas.search.feasibility import comparable_rewards, excess_over, standing, violation_of

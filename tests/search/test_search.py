@@ -13,7 +13,6 @@ from sqlalchemy import MetaData, select
 from torch import nn
 
 from regnas.errors import ArtifactError, BudgetInfeasible, Interrupted
-from regnas.evaluation import CalibrationImages, Evaluator
 from regnas.flips import negative_flip_rate
 from regnas.runtime import signals
 from regnas.search import (
@@ -29,6 +28,7 @@ from regnas.search import (
     search,
     sqlite_storage,
 )
+from regnas.search.evaluation import CalibrationImages, Evaluator
 from regnas.space import Budget, BudgetSampler, contains
 from supernets.elastic_resnet import ElasticResNet
 

@@ -157,7 +157,7 @@ def test_the_authors_checkpoint_fills_the_supernet():
     foreign = {f"module.{name}": torch.zeros(1, 1, 1, 1) for name in foreign_names()}
     with torch.device("meta"):
         own = plugin.supernet((3, 224, 224), 1000).state_dict()
-    renamed = plugin.renamed(foreign)
+    renamed = plugin.rename_tensors(foreign)
     assert renamed.keys() == own.keys()
     assert all(tensor.ndim == 2 for name, tensor in renamed.items() if name.endswith("mix.0.weight"))
 
@@ -165,6 +165,8 @@ def test_the_authors_checkpoint_fills_the_supernet():
 def test_what_the_checkpoint_has_beyond_it_is_reported():
     plugin = AttentiveNAS()
     supernet = plugin.supernet(SHAPE, CLASSES)
-    renamed = plugin.renamed({"module.blocks.40.mobile_inverted_conv.point_linear.conv.conv.weight": torch.zeros(1)})
+    renamed = plugin.rename_tensors(
+        {"module.blocks.40.mobile_inverted_conv.point_linear.conv.conv.weight": torch.zeros(1)}
+    )
     with pytest.raises(ArtifactError, match=r"stages\.7\.5\.project\.conv\.weight is not of this network"):
         load_into(supernet, supernet.state_dict() | renamed, Path("other.pth.tar"))

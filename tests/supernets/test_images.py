@@ -63,8 +63,8 @@ def test_resolutions_that_the_images_do_not_have_are_refused(kind):
     ("kind", "name"),
     [(OFAMobileNetV3, "ofa_mobilenet_v3"), (OFAProxyless, "ofa_proxyless"), (OFAResNet50, "ofa_resnet50")],
 )
-def test_published_spaces_are_for_colour(kind, name):
-    with pytest.raises(ValueError, match=rf"^{name} takes colour images \(3 channels\), not 1$"):
+def test_published_spaces_are_for_color(kind, name):
+    with pytest.raises(ValueError, match=rf"^{name} takes color images \(3 channels\), not 1$"):
         kind().space((1, 32, 32), CLASSES)
 
 

@@ -7,7 +7,7 @@ from random import Random
 import torch
 
 from regnas.data import Preprocessing
-from regnas.evaluation import CandidateRunner
+from regnas.search.evaluation import CandidateRunner
 from regnas.space import Budget, BudgetSampler
 from regnas.supernet import supernet_plugins
 

@@ -61,7 +61,7 @@ def foreign(supernet):
     ids=["today", "earlier", "static", "both", "in parallel"],
 )
 def test_every_layout_maps_to_the_keys_of_the_supernet(plugin, supernet, foreign, naming):
-    renamed = plugin.renamed({naming(name): tensor for name, tensor in foreign.items()})
+    renamed = plugin.rename_tensors({naming(name): tensor for name, tensor in foreign.items()})
     own = supernet.state_dict()
     assert renamed.keys() == own.keys()
     assert all(torch.equal(tensor, own[name]) for name, tensor in renamed.items())
@@ -78,13 +78,13 @@ def test_unknown_and_missing_tensors_are_reported_in_one_line(plugin, supernet, 
     (dropped, *_), extra = [name for name in foreign if name.endswith("weight")], torch.zeros(1)
     damaged = {name: tensor for name, tensor in foreign.items() if name != dropped} | {"decoder.weight": extra}
     with pytest.raises(ArtifactError, match=r"decoder\.weight is not of this network") as caught:
-        load_into(supernet, plugin.renamed(damaged), Path("some.pth"))
+        load_into(supernet, plugin.rename_tensors(damaged), Path("some.pth"))
     assert f"{dropped} is missing" in str(caught.value)
 
 
 def test_counters_that_early_files_lack_start_at_zero(plugin, supernet, foreign):
     without = {name: tensor for name, tensor in foreign.items() if not name.endswith("num_batches_tracked")}
-    renamed = plugin.renamed(without)
+    renamed = plugin.rename_tensors(without)
     assert renamed.keys() == supernet.state_dict().keys()
     assert all(tensor == 0 for name, tensor in renamed.items() if name.endswith("num_batches_tracked"))
 

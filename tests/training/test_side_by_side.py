@@ -53,9 +53,7 @@ def test_the_term_is_the_loss_it_is_given():
     model, step, loss = networks(2), batch(), LogitDifferenceInhibition()
     logits = [network(step.images) for network in model.networks]
     mean = (logits[0] + logits[1]) / 2
-    by_hand = sum(
-        F.cross_entropy(own, step.targets) + 0.3 * loss(own, step.targets, mean).mean() for own in logits
-    )
+    by_hand = sum(F.cross_entropy(own, step.targets) + 0.3 * loss(own, step.targets, mean).mean() for own in logits)
     torch.testing.assert_close(PulledToMean(loss, 0.3)(model, step), by_hand)
 
 

@@ -1,4 +1,4 @@
-"""What a step of a single network minimises, against the formulas written out."""
+"""What a step of a single network minimizes, against the formulas written out."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def test_the_old_classifier_reads_the_new_features():
 
 def test_the_penalty_is_the_weighted_squared_distance_to_the_old_weights_where_there_are_any():
     network = nn.Linear(2, 3, bias=True)  # the old model had two classes
-    centre = {"weight": torch.tensor([[1.0, 0.0], [0.0, 1.0]]), "bias": torch.zeros(2)}
+    center = {"weight": torch.tensor([[1.0, 0.0], [0.0, 1.0]]), "bias": torch.zeros(2)}
     importance = {"weight": torch.tensor([[2.0, 1.0], [0.0, 3.0]]), "bias": torch.ones(2)}
     with torch.no_grad():
         network.weight.copy_(torch.tensor([[2.0, 1.0], [5.0, 3.0], [9.0, 9.0]]))
         network.bias.copy_(torch.tensor([1.0, 2.0, 7.0]))
     # weights: 2 * 1 + 1 * 1 + 0 * 25 + 3 * 4 = 15; biases: 1 + 4 = 5; half of 20 times 0.1
-    assert QuadraticPenalty(centre, 0.1, importance)(network).item() == pytest.approx(1.0)
+    assert QuadraticPenalty(center, 0.1, importance)(network).item() == pytest.approx(1.0)
 
 
 class Asked(nn.Module):
@@ -127,8 +127,8 @@ def linear(weight, bias):
 
 def test_decoupled_decay_goes_the_way_of_the_exponential_and_leaves_added_classes_alone():
     network = linear([[2.0, 1.0], [5.0, 3.0], [9.0, 9.0]], [1.0, 2.0, 7.0])
-    centre = {"weight": torch.tensor([[1.0, 0.0], [0.0, 3.0]]), "bias": torch.tensor([3.0, 2.0])}
-    DecayToward(centre, strength=math.log(2) / 0.1)(network, learning_rate=0.1)  # half of the way
+    center = {"weight": torch.tensor([[1.0, 0.0], [0.0, 3.0]]), "bias": torch.tensor([3.0, 2.0])}
+    DecayToward(center, strength=math.log(2) / 0.1)(network, learning_rate=0.1)  # half of the way
     torch.testing.assert_close(network.weight.detach(), torch.tensor([[1.5, 0.5], [2.5, 3.0], [9.0, 9.0]]))
     torch.testing.assert_close(network.bias.detach(), torch.tensor([2.0, 2.0, 7.0]))
 
@@ -141,13 +141,11 @@ def test_a_small_decoupled_decay_is_the_step_of_adamw_to_first_order():
     assert network.bias.item() == 4.0
 
 
-@given(
-    strength=st.floats(0, 1e8), learning_rate=st.floats(0, 10), weight=st.floats(-5, 5), centre=st.floats(-5, 5)
-)
-def test_decoupled_decay_never_overshoots_whatever_its_strength(strength, learning_rate, weight, centre):
+@given(strength=st.floats(0, 1e8), learning_rate=st.floats(0, 10), weight=st.floats(-5, 5), center=st.floats(-5, 5))
+def test_decoupled_decay_never_overshoots_whatever_its_strength(strength, learning_rate, weight, center):
     network = linear([[weight]], [0.0])
-    start, end = network.weight.item(), torch.tensor(centre).item()
-    DecayToward({"weight": torch.tensor([[centre]])}, strength)(network, learning_rate)
+    start, end = network.weight.item(), torch.tensor(center).item()
+    DecayToward({"weight": torch.tensor([[center]])}, strength)(network, learning_rate)
     found = network.weight.item()
     rounding = 1e-5
     assert min(start, end) - rounding <= found <= max(start, end) + rounding
@@ -159,8 +157,8 @@ def test_decoupled_decay_never_overshoots_whatever_its_strength(strength, learni
 
 def test_the_decay_of_an_objective_happens_after_a_step_and_is_no_part_of_the_loss():
     network, step = nn.Linear(4, 3), batch()
-    centre = {name: torch.zeros_like(value) for name, value in network.named_parameters()}
-    objective = SingleNetwork(decay=DecayToward(centre, 1e9))
+    center = {name: torch.zeros_like(value) for name, value in network.named_parameters()}
+    objective = SingleNetwork(decay=DecayToward(center, 1e9))
     torch.testing.assert_close(objective(network, step), F.cross_entropy(network(step.images), step.targets))
     assert network.weight.abs().sum() > 0
     objective.after_step(network, 0.1)
@@ -176,7 +174,7 @@ def test_mixing_mixes_every_parameter_and_is_the_new_network_on_average():
     with torch.no_grad():
         for place, (_, parameter) in enumerate(network.named_parameters()):
             parameter.fill_(place + 1.0)
-    centre = {name: torch.full_like(value, -1.0) for name, value in network.named_parameters()}
+    center = {name: torch.full_like(value, -1.0) for name, value in network.named_parameters()}
     probability, draws = 0.6, 4000
 
     def noted(module, values, arguments):
@@ -187,7 +185,7 @@ def test_mixing_mixes_every_parameter_and_is_the_new_network_on_average():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regnas.training.ties.functional_call", noted)
         for index in range(draws):
-            Mixing(centre, probability, ("key",)).run(network, replace(batch(), index=index))
+            Mixing(center, probability, ("key",)).run(network, replace(batch(), index=index))
     for place, name in enumerate(names):
         weight, old = place + 1.0, -1.0
         kept = old + (weight - old) / 0.4

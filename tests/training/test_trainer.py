@@ -128,8 +128,8 @@ def test_decoupled_decay_is_no_part_of_the_clipped_gradient_and_comes_after_the_
     run = trainer(epochs=2, momentum=0.0, weight_decay=0.0, clip_norm=0.5, ema_decay=0.0)
     model = nn.Linear(1, 4)
     nn.init.constant_(model.weight, 3.0)
-    centre = {"weight": torch.full((4, 1), 1.0)}
-    run.train(model, Steep(1000.0, DecayToward(centre, strength)), (0,), tmp_path, "")
+    center = {"weight": torch.full((4, 1), 1.0)}
+    run.train(model, Steep(1000.0, DecayToward(center, strength)), (0,), tmp_path, "")
     weight = 3.0
     for index in range(8):
         rate = run.recipe.learning_rate_at(index / 8)

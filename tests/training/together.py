@@ -20,7 +20,7 @@ from regnas.data import Preprocessing, Split
 from regnas.errors import ArtifactError, DataError, RegnasError
 from regnas.losses import CrossEntropy, LogitDifferenceInhibition
 from regnas.runtime import signals
-from regnas.runtime.processes import ALONE, joined, started
+from regnas.runtime.processes import SINGLE, current_processes, joined
 from regnas.runtime.tensors import save_tensors
 from regnas.training import (
     Augmentation,
@@ -54,7 +54,7 @@ def network(norm=True):
     return nn.Sequential(nn.Conv2d(1, 4, 3), *norms, nn.ReLU(), nn.Flatten(), nn.Linear(144, 3))
 
 
-def trainer(processes=ALONE, **changes):
+def trainer(processes=SINGLE, **changes):
     settings = {"epochs": 2, "batch_size": BATCH, "augmentation": Augmentation(1, True), "ema_decay": 0.5} | changes
     data = split()
     return Trainer(Recipe(**settings), data, Preprocessing.fitted_to(data.images), torch.device("cpu"), processes)
@@ -80,7 +80,7 @@ class Watched:
 
 
 class Scenarios:
-    def __init__(self, folder, processes=ALONE):
+    def __init__(self, folder, processes=SINGLE):
         self.folder = folder
         self.processes = processes
         self.told = {}
@@ -194,8 +194,8 @@ class Scenarios:
 
     def do_other_disk(self, name):
         """A checkpoint that only the leader sees."""
-        if not self.processes.alone:
-            self.trained(name, network(), SingleNetwork(), place="single" if self.processes.leads else "elsewhere")
+        if not self.processes.is_single:
+            self.trained(name, network(), SingleNetwork(), place="single" if self.processes.is_main else "elsewhere")
 
     def do_agreeing(self, name):
         told = {}
@@ -204,7 +204,7 @@ class Scenarios:
             try:
                 with self.processes.together():
                     if failing:
-                        raise (DataError if self.processes.leads else ArtifactError)(f"rank {self.processes.rank}")
+                        raise (DataError if self.processes.is_main else ArtifactError)(f"rank {self.processes.rank}")
                 told[case] = None
             except RegnasError as error:
                 told[case] = [type(error).__name__, error.exit_code, list(error.problems)]
@@ -215,7 +215,7 @@ class Scenarios:
         path = self.folder / "turn"
 
         def work():
-            if self.processes.leads:
+            if self.processes.is_main:
                 path.write_text("here")
             return path.exists()
 
@@ -227,6 +227,6 @@ if __name__ == "__main__":
     place, config, another_port = sys.argv[1:]
     assert exit_code(["train", config, "--out", f"{place}/unbroken"]) == 0
     os.environ["MASTER_PORT"] = another_port
-    processes = started()
+    processes = current_processes()
     with joined(processes):
         Scenarios(Path(place), processes).all()

@@ -1,6 +1,6 @@
 """Algorithms that say which architectures to evaluate next, a generation at a time."""
 
-from regnas.registry import Registry
+from regnas.components.registry import Registry
 from regnas.search.algorithms.asking import Scored, SearchAlgorithm
 from regnas.search.algorithms.evolution import Evolution
 from regnas.search.algorithms.nsga2 import NonDominatedSorting

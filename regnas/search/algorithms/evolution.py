@@ -72,7 +72,7 @@ class Evolution:
         families: dict[Offspring, BudgetSampler] = {}  # the same parents come together again and again
 
         def draw(misses: int) -> Architecture:
-            # The neighbourhood of the best may be exhausted: from half of the patience on, look anywhere.
+            # The neighborhood of the best may be exhausted: from half of the patience on, look anywhere.
             if not best or misses >= MOST_KNOWN_IN_A_ROW // 2:
                 return anywhere.sample(random)
             offspring = self.offspring(space, best, random, misses)

@@ -70,13 +70,13 @@ class PredictorGuided:
             return RandomSearch(self.population).ask(space, budget, told, random)
         known = {trial.architecture for trial in told}
         anywhere = BudgetSampler(space, budget)
-        ranked = self._ranked(space, anywhere, told, random)
+        ranked = self._rank(space, anywhere, told, random)
         promise = {architecture: own for architecture, own in ranked.items() if architecture not in known}
-        chosen = self._chosen(promise, random) if promise else []
+        chosen = self._choose(promise, random) if promise else []
         missing = self.population - len(chosen)
         return chosen + unknown(lambda misses: anywhere.sample(random), known.union(chosen), missing)
 
-    def _ranked(
+    def _rank(
         self, space: SearchSpace, anywhere: BudgetSampler, told: Sequence[Scored], random: Random
     ) -> dict[Architecture, Standing]:
         """What the surrogate says of the best so far and of all children of all generations."""
@@ -85,7 +85,7 @@ class PredictorGuided:
         ranked = dict(zip(parents, surrogate.standings(parents), strict=True))
         for generation in range(self.generations):
             strangers = 0 if generation else round(FROM_ANYWHERE * self.pool)
-            drawn = self._drawn(space, anywhere, parents, strangers, random)
+            drawn = self._draw(space, anywhere, parents, strangers, random)
             children = [child for child in dict.fromkeys(drawn) if child not in ranked]
             if children:
                 ranked |= zip(children, surrogate.standings(children), strict=True)
@@ -93,7 +93,7 @@ class PredictorGuided:
             parents = together[: max(2, round(self.parents * self.pool))]
         return ranked
 
-    def _drawn(
+    def _draw(
         self,
         space: SearchSpace,
         anywhere: BudgetSampler,
@@ -108,7 +108,7 @@ class PredictorGuided:
             for _ in range(min(SIBLINGS, self.pool - first)):
                 yield offspring.sample(random)
 
-    def _chosen(self, promise: dict[Architecture, Standing], random: Random) -> list[Architecture]:
+    def _choose(self, promise: dict[Architecture, Standing], random: Random) -> list[Architecture]:
         pool = list(promise)
         explored = random.sample(pool, min(round(self.explore * self.population), len(pool)))
         ranked = sorted(set(pool).difference(explored), key=lambda child: (*promise[child], child.id))

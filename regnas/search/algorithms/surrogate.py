@@ -28,33 +28,33 @@ class RewardSurrogate:
         self._column = {pair: column for column, pair in enumerate(values)}
         self._space = space
         macs = np.array([trial.macs for trial in told], np.float64)
-        self._centre, self._spread = float(macs.mean()), float(macs.std()) or 1.0
-        encoded = self._encoded([trial.architecture for trial in told])
+        self._center, self._spread = float(macs.mean()), float(macs.std()) or 1.0
+        encoded = self._encode([trial.architecture for trial in told])
         excesses = [trial.excess for trial in told if trial.excess is not None]
-        self._reward = _fitted(encoded, [trial.reward for trial in told])
-        self._excess = _fitted(encoded, excesses) if len(excesses) == len(told) else None
+        self._reward = _fit(encoded, [trial.reward for trial in told])
+        self._excess = _fit(encoded, excesses) if len(excesses) == len(told) else None
 
     def predict(self, architectures: Sequence[Architecture]) -> NDArray[np.float64]:
         """Rewards, [N]."""
-        predicted: NDArray[np.float64] = self._reward.predict(self._encoded(architectures))
+        predicted: NDArray[np.float64] = self._reward.predict(self._encode(architectures))
         return predicted
 
     def standings(self, architectures: Sequence[Architecture]) -> list[Standing]:
         """Violation and reward of each, to be sorted by constraint domination."""
-        encoded = self._encoded(architectures)
+        encoded = self._encode(architectures)
         rewards = self._reward.predict(encoded)  # [N]
         excesses = np.zeros(len(encoded)) if self._excess is None else self._excess.predict(encoded)  # [N]
         return list(zip(np.maximum(excesses, 0).tolist(), (-rewards).tolist(), strict=True))
 
-    def _encoded(self, architectures: Sequence[Architecture]) -> NDArray[np.float64]:
+    def _encode(self, architectures: Sequence[Architecture]) -> NDArray[np.float64]:
         encoded = np.zeros((len(architectures), len(self._column) + 1))
         for row, architecture in zip(encoded, architectures, strict=True):
             row[[self._column[pair] for pair in architecture.genes().items()]] = 1.0
-            row[-1] = (self._space.cost(architecture).macs - self._centre) / self._spread
+            row[-1] = (self._space.cost(architecture).macs - self._center) / self._spread
         return encoded
 
 
-def _fitted(encoded: NDArray[np.float64], values: Sequence[float]) -> Any:
+def _fit(encoded: NDArray[np.float64], values: Sequence[float]) -> Any:
     from sklearn.linear_model import BayesianRidge  # here because it takes a second to import
 
     return BayesianRidge().fit(encoded, np.array(values, np.float64))

@@ -1,0 +1,83 @@
+"""Classes and clusters from columns: numbers as they are, names numbered."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.comparison.files.columns import Coded, Column, refuse_missing
+from regnas.errors import ArtifactError
+from regnas.flips.ordering import distinct
+
+# What spreadsheets and pandas write for a number that is not there.
+NOTHING = ("", "nan", "na", "n/a", "null", "none", "<na>")
+
+
+def encode(column: Column) -> Column:
+    """Texts as codes, everything else as it is."""
+    if isinstance(column, Coded) or column.dtype.kind != "U":
+        return column
+    values, codes = distinct(column)
+    return Coded(codes, values)
+
+
+def numbers(column: Column, where: str) -> NDArray[np.int64] | None:
+    """The integers [N] of a column; None where they are names.
+
+    Numbers written as texts or with a fraction of zero are integers too: CSV has no types, and pandas turns integers
+    into floats where one is missing. Other fractions are refused, and so is a number that is missing.
+    """
+    if isinstance(column, Coded):
+        values = _numbers_of_texts(column, where)
+        return None if values is None else values[column.codes]
+    if column.dtype.kind == "f":
+        refuse_missing(np.isnan(column), where)
+        return _whole(column.astype(np.float64), where)
+    if column.dtype.kind == "u" and len(column) and column.max() > np.iinfo(np.int64).max:
+        raise ArtifactError(f"{where} holds {column.max()}, beyond 64 bits")
+    return column.astype(np.int64)
+
+
+def complete(names: Coded, where: str) -> Coded:
+    """The same names; none of them may be empty."""
+    refuse_missing(np.isin(names.codes, np.flatnonzero(names.values == "")), where)
+    return names
+
+
+def merge(first: Coded, second: Coded) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]:
+    """Both numbered by the sorted union of their names: [N], [N], and the names."""
+    union = np.union1d(first.values, second.values)
+    of_first, of_second = (np.searchsorted(union, each.values)[each.codes] for each in (first, second))
+    return of_first, of_second, tuple(union.tolist())
+
+
+def clusters(column: Column, where: str) -> NDArray[np.int64]:
+    """[N], the cluster of each sample: integers as they are, names by their place in the alphabet."""
+    whole = numbers(column, where)
+    if whole is not None:
+        return whole
+    assert isinstance(column, Coded)  # everything else is a number
+    named = complete(column, where)
+    return np.searchsorted(np.sort(named.values), named.values)[named.codes]
+
+
+def _numbers_of_texts(column: Coded, where: str) -> NDArray[np.int64] | None:
+    missing = np.array([text.strip().lower() in NOTHING for text in column.values.tolist()], dtype=np.bool_)
+    try:
+        values = column.values[~missing].astype(np.float64)
+    except ValueError:
+        return None
+    if len(values) == 0 or not np.isfinite(values).all():
+        return None
+    refuse_missing(missing[column.codes], where)
+    try:
+        return column.values.astype(np.int64)
+    except (ValueError, OverflowError):
+        return _whole(values, where)
+
+
+def _whole(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
+    broken = values[(values != np.floor(values)) | (np.abs(values) > 2**53)]
+    if len(broken):
+        raise ArtifactError(f"{where} holds {broken[0]:g}: classes are integers or names")
+    return values.astype(np.int64)

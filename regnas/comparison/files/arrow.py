@@ -1,0 +1,147 @@
+"""From Arrow's columns to arrays, for the formats that pyarrow reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from regnas.comparison.files.columns import (
+    MOST_VALUES,
+    SIZE_LIMIT,
+    Coded,
+    Column,
+    check_width,
+    refuse_missing,
+    too_many,
+)
+from regnas.errors import ArtifactError
+
+CODED = pa.dictionary(pa.int32(), pa.string())
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """The file for Arrow to read, with whatever it raises turned into one line."""
+    try:
+        with pa.OSFile(str(path)) as source:
+            yield source
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or (str(error) or type(error).__name__).splitlines()[0]
+        raise ArtifactError(f"{path} is damaged or not what its suffix says: {reason}") from None
+
+
+def check_file_size(path: Path) -> None:
+    """Text takes about as much memory as it is long."""
+    size = path.stat().st_size
+    if size == 0:
+        raise ArtifactError(f"{path} is empty")
+    if size > SIZE_LIMIT:
+        raise ArtifactError(f"{path} has {size:,} bytes, over the limit of {SIZE_LIMIT:,}: convert it to Parquet")
+
+
+def is_text(kind: Any) -> bool:
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_usable(kind: Any) -> bool:
+    """Whether a column has one value for each sample that can name a class or a slice."""
+    return is_text(kind) or bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind))
+
+
+def to_column(column: Any, where: str, complete: bool) -> Column:
+    """A chunked column as codes, integers, floats or booleans; where values may be missing, those are empty texts."""
+    column.validate(full=True)  # that codes are of a text, and texts Unicode: reading a damaged file does not check it
+    if column.null_count and complete:
+        refuse_missing(column.is_null().to_numpy(), where)
+    if column.null_count and not is_text(column.type):
+        column = column.cast(pa.string())
+    if not is_text(column.type):
+        return np.asarray(column.to_numpy())
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    chunk = _one_chunk(column.unify_dictionaries())
+    values = texts(chunk.dictionary, where)
+    if chunk.indices.null_count:
+        return Coded(chunk.indices.fill_null(len(values)).to_numpy().astype(np.int64), np.append(values, ""))
+    return Coded(chunk.indices.to_numpy().astype(np.int64), values)
+
+
+def to_slice(column: Any) -> Column | str:
+    """The same for a column that need not be a slice: the reason where it is none, so that it is never laid out."""
+    if is_text(column.type):
+        found = len(pc.unique(column))
+        if found > MOST_VALUES:
+            return too_many(found)
+    try:
+        return to_column(column, "it", False)
+    except ArtifactError as error:
+        return str(error)
+
+
+def texts(array: Any, where: str) -> NDArray[np.str_]:
+    """Arrow's texts, without any missing, as an array of characters."""
+    array = _one_chunk(array)
+    if len(array) == 0:
+        return np.empty(0, dtype="U1")
+    array.validate(full=True)  # that they are Unicode
+    offset = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    offsets = np.frombuffer(array.buffers()[1], offset)[array.offset : array.offset + len(array) + 1]
+    lengths = np.diff(offsets)
+    width = max(1, int(lengths.max()))
+    check_width(len(array), width, where)
+    held = array.buffers()[2]
+    content = np.frombuffer(held if held is not None else b"", np.uint8)[offsets[0] : offsets[-1]]
+    if (content == 0).any():
+        raise ArtifactError(f"{where} holds texts with a NUL character, by which they cannot be told apart")
+    if (content > 127).any():
+        return np.array(array.to_pylist())
+    # far quicker than through Python's texts: where every character is one byte, they only have to be spread
+    characters = np.zeros((len(array), width), dtype=np.uint32)
+    characters[np.arange(width) < lengths[:, None]] = content
+    return characters.view(f"U{width}").reshape(-1)
+
+
+def inferred_ids(column: Any, where: str) -> NDArray[Any]:
+    """Texts of a format without types: integers where all of them are what Python would write for one."""
+    try:
+        column.slice(0, 1).cast(pa.int64())  # most often the first one tells, and the others need not be looked at
+        numbers = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return texts(column, where)
+    # "007" is a text: as a number it would be the same as "7"
+    return np.asarray(numbers.to_numpy()) if numbers.cast(pa.string()).equals(column) else texts(column, where)
+
+
+def score_rows(column: Any, where: str) -> NDArray[np.float32]:
+    """A column of lists, all of one length C, as an array [N, C]."""
+    if column.null_count:
+        refuse_missing(column.is_null().to_numpy(), where)
+    array = _one_chunk(column)
+    lengths = pc.list_value_length(array).to_numpy(zero_copy_only=False)
+    if len(lengths) and (lengths != lengths[0]).any():
+        odd = int(np.flatnonzero(lengths != lengths[0])[0])
+        raise ArtifactError(f"{where} has {lengths[0]} values in row 1 and {lengths[odd]} in row {odd + 1:,}")
+    flat = array.flatten()
+    if not (pa.types.is_floating(flat.type) or pa.types.is_integer(flat.type)):
+        raise ArtifactError(f"{where} holds lists of {flat.type}, expected numbers")
+    values = flat.cast(pa.float32(), safe=False).to_numpy(zero_copy_only=False)  # a null becomes NaN
+    return np.asarray(values, dtype=np.float32).reshape(len(array), -1)
+
+
+def _one_chunk(column: Any) -> Any:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if is_text(column.type) and column.nbytes >= 2**31:
+        column = column.cast(pa.large_string())  # the offsets of a string do not suffice
+    return column.combine_chunks()

@@ -1,0 +1,7 @@
+"""The flip gallery: what a new model broke, as pictures on one page."""
+
+from regnas.comparison.gallery.contents import Gallery, gallery_of
+from regnas.comparison.gallery.page import render
+from regnas.comparison.gallery.reading import read_models
+
+__all__ = ["Gallery", "gallery_of", "read_models", "render"]

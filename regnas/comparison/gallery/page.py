@@ -1,0 +1,66 @@
+"""The gallery as one HTML file that needs nothing else.
+
+Pictures and answers are data in a block of JSON, from which a script of ours makes what is scrolled into view: a
+browser would take seconds for thousands of pictures in the markup. The page's policy lets that one script run, by its
+sha256, and nothing else: markup in the name of a class or a file stays text, twice over.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib import resources
+from typing import Any
+
+from markupsafe import Markup
+
+from regnas.comparison.gallery.contents import Gallery
+from regnas.report.kit.formatting import percent
+from regnas.report.kit.pages import page
+
+# What could end a script element or, in older browsers, a line of script.
+_ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def render(gallery: Gallery) -> str:
+    script = (resources.files("regnas.comparison.gallery") / "templates" / "gallery.js").read_text(encoding="utf-8")
+    fingerprint = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return page(
+        "regnas.comparison.gallery",
+        "gallery.html.j2",
+        {"percent": percent},
+        gallery=gallery,
+        script=Markup(script),
+        script_hash=f"sha256-{fingerprint}",
+        data=Markup(script_json(_values(gallery))),
+    )
+
+
+def script_json(value: Any) -> str:
+    """JSON that may stand inside a script element: an escape means the same to a reader of JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPED)
+
+
+def _values(gallery: Gallery) -> dict[str, Any]:
+    """What the script reads; class names once and not for every sample."""
+    named = {flip.label for flip in gallery.flips}
+    named |= {answer.predicted for flip in gallery.flips for answer in flip.answers}
+    return {
+        "models": gallery.models,
+        "classes": {str(index): gallery.class_name(index) for index in sorted(named)},
+        "flips": [
+            {
+                "id": flip.sample,
+                "label": flip.label,
+                "answers": [[answer.predicted, _rounded(answer.confidence)] for answer in flip.answers],
+                "suspect": flip.suspect,
+                "picture": flip.picture,
+            }
+            for flip in gallery.flips
+        ],
+    }
+
+
+def _rounded(confidence: float | None) -> float | None:
+    return None if confidence is None else round(confidence, 4)

@@ -1,0 +1,1 @@
+"""Named parts of a configuration: registries, and tables that become frozen dataclasses."""

@@ -1,0 +1,133 @@
+"""Tables to components: ``{"name": "R2", "l2": 2.0}`` becomes ``TopOneAndFlips(l2=2.0)``.
+
+A component is a frozen dataclass, and its fields are its keys. Every problem of a table is collected, with the place
+and the nearest valid key, so that a user sees all of them at once.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from regnas.components.registry import Registry, nearest
+from regnas.errors import ConfigurationError
+
+AUTO = "auto"  # the value of a key that is chosen on the search split
+TUNABLE = "tunable"  # in the metadata of a field: such keys can be chosen, and how
+
+
+def auto_keys(tables: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Of components by label, the keys that are "auto"."""
+    found = {
+        label: tuple(key for key, value in table.items() if value == AUTO)
+        for label, table in tables.items()
+        if isinstance(table, Mapping)
+    }
+    return {label: keys for label, keys in found.items() if keys}
+
+
+@dataclass
+class Builder:
+    """Builds components; ``registries`` maps the protocol of a field to the names that may stand there."""
+
+    registries: Mapping[Any, Registry[Any]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def component(self, protocol: Any, table: Any, where: str) -> Any:
+        """From a table with a ``name``; None after a problem."""
+        registry = self.registries[protocol]
+        if not isinstance(table, Mapping):
+            return self._problem(f'{where} must be a table such as {{ name = "{next(iter(registry), "...")}" }}')
+        if "name" not in table:
+            return self._problem(f"{where}.name is missing (known: {', '.join(sorted(registry))})")
+        rest = {key: value for key, value in table.items() if key != "name"}
+        return self.named(protocol, table["name"], rest, where)
+
+    def named(self, protocol: Any, name: Any, table: Any, where: str) -> Any:
+        try:
+            part = self.registries[protocol][str(name)]
+        except ConfigurationError as error:
+            return self._problem(f"{where}: {error}")
+        return self.record(part, table, where)
+
+    def record(self, kind: type[Any], table: Any, where: str) -> Any:
+        """From a table whose keys are the fields of a dataclass; None after a problem."""
+        if not isinstance(table, Mapping):
+            return self._problem(f"{where} must be a table")
+        before = len(self.problems)
+        hints = get_type_hints(kind, include_extras=True)
+        known = {entry.name: entry for entry in fields(kind) if entry.init}
+        for key in table:
+            if key not in known:
+                self._problem(f"{_join(where, key)} is not a known key{nearest(key, list(known))}")
+        for name, entry in known.items():
+            if name not in table and entry.default is MISSING and entry.default_factory is MISSING:
+                self._problem(f"{_join(where, name)} is missing")
+        values = {
+            name: self._value(hints[name], table[name], _join(where, name))
+            for name, entry in known.items()
+            if name in table and not (TUNABLE in entry.metadata and table[name] == AUTO)  # its default until chosen
+        }
+        if len(self.problems) > before:
+            return None
+        try:
+            return kind(**values)
+        except ValueError as error:
+            return self._problem(f"{where}: {error}" if where else str(error))
+
+    def _value(self, hint: Any, value: Any, where: str) -> Any:
+        if get_origin(hint) in (Union, types.UnionType):
+            hint = next(option for option in get_args(hint) if option is not type(None))
+        if hint in self.registries:
+            return self.component(hint, value, where)
+        inner = get_args(hint)[-1] if get_origin(hint) is dict else None
+        if inner in self.registries:
+            return self._each(value, where, lambda name, table: self._labeled(inner, name, table, where))
+        if isinstance(inner, type) and is_dataclass(inner):
+            return self._each(value, where, lambda name, table: self.record(inner, table, _join(where, name)))
+        if get_origin(hint) is tuple and get_args(hint)[0] in self.registries:
+            if not isinstance(value, list):
+                return self._problem(f"{where} must be a list of tables")
+            protocol = get_args(hint)[0]
+            return tuple(self.component(protocol, table, f"{where}[{index}]") for index, table in enumerate(value))
+        if is_dataclass(hint) and isinstance(hint, type):
+            return self.record(hint, value, where)
+        if value == AUTO and hint in (int, float):
+            return self._problem(f'{where} cannot be "{AUTO}": give a number')
+        return self._leaf(hint, value, where)
+
+    def _each(self, value: Any, where: str, build: Callable[[str, Any], Any]) -> Any:
+        if not isinstance(value, Mapping):
+            return self._problem(f"{where} must be a table")
+        return {name: build(name, table) for name, table in value.items()}
+
+    def _labeled(self, protocol: Any, label: str, table: Any, where: str) -> Any:
+        """A component under a label: the label is its name, unless the table has one."""
+        place = _join(where, label)
+        if isinstance(table, Mapping) and "name" in table:
+            return self.component(protocol, table, place)
+        return self.named(protocol, label, table, place)
+
+    def _leaf(self, hint: Any, value: Any, where: str) -> Any:
+        try:
+            # Through JSON: its strict mode takes an array for a tuple and still no text for a number.
+            return TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
+        except ValidationError as error:
+            for problem in error.errors():
+                place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
+                shown = json.dumps(problem["input"], default=str)
+                text = problem["msg"].removeprefix("Value error, ")
+                self._problem(f"{where}{place} = {shown}: {text[:1].lower()}{text[1:]}")
+            return None
+
+    def _problem(self, text: str) -> None:
+        self.problems.append(text)
+
+
+def _join(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key

@@ -1,0 +1,29 @@
+"""The family as files: weights, other formats, model cards; each file is run and compared before it is listed."""
+
+from regnas.family.export.formats import FORMATS, require_packages
+from regnas.family.export.tables import disagreements, export_table
+from regnas.family.export.writing import (
+    Origin,
+    current_family,
+    export_formats,
+    missing_formats,
+    refresh,
+    retire_family,
+    write_family,
+    write_member,
+)
+
+__all__ = [
+    "FORMATS",
+    "Origin",
+    "current_family",
+    "disagreements",
+    "export_formats",
+    "export_table",
+    "missing_formats",
+    "refresh",
+    "require_packages",
+    "retire_family",
+    "write_family",
+    "write_member",
+]

@@ -1,0 +1,99 @@
+"""A model card for each member: what it is, what it costs, how it answers and what it breaks, in Markdown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from regnas.family.manifest import Card, Manifest, Member
+from regnas.report.kit.formatting import percent, percent_interval
+from regnas.report.kit.markdown import markdown_table, plain
+from regnas.runtime.files import sha256_of, write_text
+from regnas.space import format_macs
+
+
+def write_cards(folder: Path, manifest: Manifest) -> tuple[Card, ...]:
+    """One file a member; those that are there already with the same text are left as they are."""
+    cards = []
+    for member in manifest.members:
+        path, text = folder / f"{member.name}.md", card_text(manifest, member)
+        if not path.is_file() or path.is_symlink() or path.read_bytes() != text.encode():
+            write_text(path, text)
+        cards.append(Card(member.name, path.name, sha256_of(path), path.stat().st_size))
+    return tuple(cards)
+
+
+def card_text(manifest: Manifest, member: Member) -> str:
+    parts = [
+        f"# {plain(member.name)}",
+        f"An image classifier, one of {len(manifest.members)} that were found together so that the larger ones break "
+        "little of what the smaller ones answer rightly, and contain their weights (REG-NAS, made by regnas "
+        f"{plain(manifest.version)}).",
+        markdown_table(("", "value"), _facts(manifest, member)),
+    ]
+    others = [other.name for other in manifest.members if other is not member]
+    if others:
+        parts += [
+            "## Flips against the other members",
+            "Percent of the report split: answered rightly by the first and wrongly by the second, and the reverse.",
+            markdown_table(("replacement", "NFR", "PFR"), _flips(manifest, member, others)),
+        ]
+    parts += [
+        "## Files",
+        "Every file was run on the report split beside the PyTorch network: how many images it answers otherwise, the "
+        "flips among them in percent, and the largest difference of a logit.",
+        markdown_table(
+            ("file", "format", "bytes", "sha256", "Top-1", "disagreements", "NFR", "PFR", "logit difference"),
+            _files(manifest, member),
+        ),
+        "## Licenses",
+        markdown_table(
+            ("", "license"), [("regnas, which made it", "Apache-2.0"), ("these weights", manifest.weights_license)]
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(manifest: Manifest, member: Member) -> list[tuple[str, str]]:
+    channels, height, width = manifest.input_shape
+    return [
+        ("Top-1, percent [95 %]", f"{percent(member.top1)} {percent_interval(member.top1_interval)}"),
+        ("Report split", f"{manifest.flip_table.samples:,} images"),
+        ("MACs of an image", f"{member.macs:,} ({format_macs(member.macs)})"),
+        ("Parameters", f"{member.parameters:,}"),
+        ("Budget", member.budget),
+        ("Search space", member.architecture.space),
+        ("Input", f"images, float32 [batch, {channels}, {height}, {width}], preprocessed"),
+        ("Preprocessing", f"(x / 255 - mean) / std, channel by channel: {json.dumps(manifest.preprocessing)}"),
+        ("Output", f"logits of {len(manifest.classes):,} classes: {', '.join(manifest.classes)}"),
+        ("Data digest", str(manifest.data.get("digest", ""))),
+        ("Digest of the report split", str(manifest.data.get("report", ""))),
+    ]
+
+
+def _flips(manifest: Manifest, member: Member, others: list[str]) -> list[tuple[str, str, str]]:
+    rows = []
+    order = [each.name for each in manifest.members]
+    for other in others:
+        small, large = sorted((member.name, other), key=order.index)
+        pair = manifest.flip_table.pair(small, large)
+        rows.append((f"{small} by {large}", percent(pair.nfr), percent(pair.pfr)))
+    return rows
+
+
+def _files(manifest: Manifest, member: Member) -> list[tuple[str, ...]]:
+    return [
+        (
+            export.file,
+            export.format,
+            f"{export.bytes:,}",
+            export.sha256,
+            percent(export.top1),
+            f"{export.disagreements:,}",
+            percent(export.nfr),
+            percent(export.pfr),
+            f"{export.largest_logit_difference:.2g}",
+        )
+        for export in manifest.exports
+        if export.member == member.name
+    ]

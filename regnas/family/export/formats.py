@@ -1,0 +1,76 @@
+"""The formats beside safetensors: how a network becomes a file, and the file a function of images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from regnas.errors import EnvironmentProblem
+from regnas.family.export.onnx_files import int8_bytes, onnx_bytes, onnx_network
+from regnas.family.export.torch_export_files import torch_export_bytes, torch_export_network
+
+SAFETENSORS = "safetensors"
+ONNX_PACKAGES = ("onnx", "onnxruntime", "onnxscript")
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a file is made from; ``calibration`` are preprocessed training images."""
+
+    network: nn.Module  # in evaluation mode, on the CPU
+    input_shape: tuple[int, int, int]
+    metadata: Mapping[str, str]
+    calibration: Callable[[], NDArray[np.float32]]
+
+    @cached_property
+    def onnx(self) -> bytes:
+        return onnx_bytes(self.network, self.input_shape, self.metadata)
+
+
+@dataclass(frozen=True)
+class Format:
+    suffix: str
+    packages: tuple[str, ...]
+    content: Callable[[Material], bytes]
+    network: Callable[[Path], Callable[[Tensor], Tensor]]
+
+
+def _onnx(material: Material) -> bytes:
+    return material.onnx
+
+
+def _int8(material: Material) -> bytes:
+    return int8_bytes(material.onnx, material.calibration(), material.metadata)
+
+
+def _torch_export(material: Material) -> bytes:
+    return torch_export_bytes(material.network, material.input_shape, material.metadata)
+
+
+FORMATS = {
+    "onnx": Format("onnx", ONNX_PACKAGES, _onnx, onnx_network),
+    "onnx-int8": Format("int8.onnx", ONNX_PACKAGES, _int8, onnx_network),
+    "torch-export": Format("pt2", (), _torch_export, torch_export_network),
+}
+
+
+def require_packages(formats: Sequence[str]) -> None:
+    """Before anything is trained or searched for an export that cannot be written."""
+    needed = [package for name in formats if name in FORMATS for package in FORMATS[name].packages]
+    missing = [package for package in dict.fromkeys(needed) if not _installed(package)]
+    if missing:
+        raise EnvironmentProblem(f"ONNX files need {', '.join(missing)}: pip install 'regnas[onnx]'")
+
+
+def _installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # taken out of this process
+        return False

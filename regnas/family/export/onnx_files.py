@@ -1,0 +1,120 @@
+"""Networks as ONNX: written by torch's exporter, run by onnxruntime, quantized by onnxruntime.
+
+The graph of a network in evaluation mode has its batch norms folded into the convolutions before them, which is also
+what quantization needs.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from regnas.errors import ArtifactError
+
+INPUT = "images"
+OUTPUT = "logits"
+CALIBRATION_BATCH = 32
+
+
+def onnx_bytes(network: nn.Module, input_shape: tuple[int, int, int], metadata: Mapping[str, str]) -> bytes:
+    """The network for any number of images [batch, C, H, W], float32 and preprocessed."""
+    with _quiet():
+        program = torch.onnx.export(
+            network,
+            (torch.zeros(2, *input_shape),),
+            dynamo=True,
+            dynamic_shapes=({0: torch.export.Dim("batch")},),
+            input_names=[INPUT],
+            output_names=[OUTPUT],
+            verbose=False,
+        )
+    assert program is not None
+    return _finished(program.model_proto, metadata)
+
+
+def int8_bytes(content: bytes, images: NDArray[np.float32], metadata: Mapping[str, str]) -> bytes:
+    """Weights and activations of an ONNX network in eight bits (QDQ), the weights with a scale for each channel.
+
+    The ranges of the activations are the least and the greatest that the images give (MinMax).
+    """
+    import onnx
+    from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType
+    from onnxruntime.quantization import quantize_static as quantize
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.batches = iter(np.array_split(images, range(CALIBRATION_BATCH, len(images), CALIBRATION_BATCH)))
+
+        def get_next(self) -> dict[str, NDArray[np.float32]] | None:
+            batch = next(self.batches, None)
+            return None if batch is None else {INPUT: batch}
+
+    with tempfile.TemporaryDirectory(prefix="regnas-") as folder, _quiet():
+        prepared, quantized = Path(folder) / "prepared.onnx", Path(folder) / "quantized.onnx"
+        quant_pre_process(onnx.load_from_string(content), str(prepared))
+        quantize(
+            str(prepared),
+            str(quantized),
+            Reader(),
+            quant_format=QuantFormat.QDQ,
+            per_channel=True,
+            activation_type=QuantType.QInt8,
+            weight_type=QuantType.QInt8,
+            calibrate_method=CalibrationMethod.MinMax,
+        )
+        return _finished(onnx.load(str(quantized)), metadata)
+
+
+def onnx_network(path: Path) -> Callable[[Tensor], Tensor]:
+    """The file as a function of images; onnxruntime parses it and runs nothing else that may be in it."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime has a class of its own for each kind of refusal, without a common one
+        raise ArtifactError(f"{path} cannot be run by onnxruntime: {str(error).splitlines()[0]}") from None
+
+    def run(images: Tensor) -> Tensor:
+        (logits,) = session.run([OUTPUT], {INPUT: images.contiguous().numpy()})
+        return torch.from_numpy(logits)
+
+    return run
+
+
+def _finished(model: Any, metadata: Mapping[str, str]) -> bytes:
+    """With our metadata and none of the exporter's: that has stack traces with the paths of this machine."""
+    import onnx
+
+    parts = [model, model.graph, *model.graph.node, *model.graph.input, *model.graph.output]
+    for part in [*parts, *model.graph.value_info, *model.graph.initializer]:
+        del part.metadata_props[:]
+        part.doc_string = ""
+    onnx.helper.set_model_props(model, dict(metadata))
+    onnx.checker.check_model(model, full_check=True)
+    content: bytes = model.SerializeToString()
+    return content
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Exporter and quantizer print and log what they do; what comes of it is measured."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        logging.disable(before)

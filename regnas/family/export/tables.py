@@ -1,0 +1,47 @@
+"""What was exported, for the terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from regnas.family.manifest import Manifest
+from regnas.report.kit.formatting import percent
+
+
+def export_table(manifest: Manifest) -> Table:
+    """One row a file: its answers beside those of the PyTorch network, and the flips among the files of a format."""
+    title = Text(f"exported files on {manifest.flip_table.samples:,} images: Top-1 and flips in percent")
+    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in ("File", "Format"):
+        table.add_column(column)
+    numbers = ("Bytes", "Top-1", "other\nanswers", "NFR", "PFR", "largest logit\ndifference", "mean NFR\namong files")
+    for column in numbers:
+        table.add_column(column, justify="right", no_wrap=True)
+    for export in manifest.exports:
+        among = manifest.exported_flips[export.format]
+        first = export.member == among.models[0]  # what is said of all files of a format is said once
+        cells = (
+            export.file,
+            export.format,
+            f"{export.bytes:,}",
+            percent(export.top1),
+            f"{export.disagreements:,}",
+            percent(export.nfr),
+            percent(export.pfr),
+            f"{export.largest_logit_difference:.2g}",
+            percent(among.mean_nfr()) if first and len(among.models) > 1 else "",
+        )
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def disagreements(manifest: Manifest) -> list[str]:
+    """A line for each file that does not answer as its member does."""
+    return [
+        f"{export.file} answers {export.disagreements:,} of {manifest.flip_table.samples:,} images otherwise than "
+        f"{export.member}: {percent(export.nfr)} % flip to wrong, {percent(export.pfr)} % to right"
+        for export in manifest.exports
+        if export.disagreements
+    ]

@@ -1,0 +1,36 @@
+"""What a family on disk says of itself, and how that is checked. Needs no torch."""
+
+from regnas.family.manifest.containment import containment_proof
+from regnas.family.manifest.entries import Card, Export, Member
+from regnas.family.manifest.folders import file_in
+from regnas.family.manifest.manifest import (
+    FORMAT,
+    MANIFEST,
+    NOT_STATED,
+    Manifest,
+    format_of,
+    read_manifest,
+    write_manifest,
+)
+from regnas.family.manifest.metadata import metadata_of
+from regnas.family.manifest.verification import CheckedFile, Verification, family_folder, verify_family
+
+__all__ = [
+    "FORMAT",
+    "MANIFEST",
+    "NOT_STATED",
+    "Card",
+    "CheckedFile",
+    "Export",
+    "Manifest",
+    "Member",
+    "Verification",
+    "containment_proof",
+    "family_folder",
+    "file_in",
+    "format_of",
+    "metadata_of",
+    "read_manifest",
+    "verify_family",
+    "write_manifest",
+]

@@ -1,0 +1,145 @@
+"""``manifest.json``: the members of a family and every file of it with its sha256, signed by its own digest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from regnas.errors import ArtifactError
+from regnas.family.manifest.entries import Card, Export, Member
+from regnas.family.manifest.folders import file_in
+from regnas.family.manifest.tables import JsonTable
+from regnas.flips import FlipTable
+from regnas.runtime.files import digest_of, read_json, write_text
+
+MANIFEST = "manifest.json"
+FORMAT = 2
+SIZE_LIMIT = 64 * 2**20
+NOT_STATED = "not stated"
+_KEYS = (
+    "format", "regnas", "supernet", "input_shape", "classes", "preprocessing", "data", "licenses", "members",
+    "flip_table", "containment", "exports", "exported_flips", "cards", "digest",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """``members`` go from small to large; ``containment`` has the proof of every two neighbors."""
+
+    version: str  # of regnas
+    supernet: Mapping[str, Any]
+    input_shape: tuple[int, int, int]
+    classes: tuple[str, ...]
+    preprocessing: Mapping[str, Any]
+    data: Mapping[str, Any]
+    members: tuple[Member, ...]
+    flip_table: FlipTable
+    containment: tuple[Mapping[str, Any], ...]
+    weights_license: str = NOT_STATED
+    polish: Mapping[str, Any] | None = None  # what polishing gave and cost, where the members were polished
+    exports: tuple[Export, ...] = ()
+    exported_flips: Mapping[str, FlipTable] = field(default_factory=dict)  # between the members' files, by format
+    cards: tuple[Card, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        content = {
+            "format": FORMAT,
+            "regnas": self.version,
+            "supernet": dict(self.supernet),
+            "input_shape": list(self.input_shape),
+            "classes": list(self.classes),
+            "preprocessing": dict(self.preprocessing),
+            "data": dict(self.data),
+            "licenses": {"regnas": "Apache-2.0", "weights": self.weights_license},
+            "members": [member.to_json() for member in self.members],
+            "flip_table": self.flip_table.to_json(),
+            "containment": [dict(proof) for proof in self.containment],
+            "exports": [export.to_json() for export in self.exports],
+            "exported_flips": {name: table.to_json() for name, table in self.exported_flips.items()},
+            "cards": [card.to_json() for card in self.cards],
+        }
+        if self.polish is not None:
+            content["polish"] = dict(self.polish)
+        return content | {"digest": digest_of(content)}
+
+    @classmethod
+    def from_json(cls, value: Any, path: Path) -> Manifest:
+        table = JsonTable.of(value, path, "the manifest", _KEYS)
+        members = tuple(Member.from_json(entry, path) for entry in table.items("members"))
+        if not members:
+            raise table.refusal("members", "at least one")
+        shape = tuple(table.items("input_shape"))
+        if len(shape) != 3 or not all(type(size) is int and size > 0 for size in shape):
+            raise table.refusal("input_shape", "channels, height and width")
+        classes = tuple(table.items("classes"))
+        if not all(isinstance(name, str) for name in classes):
+            raise table.refusal("classes", "a list of texts")
+        proofs = tuple(table.items("containment"))
+        licenses = JsonTable.of(table.table("licenses"), path, "the licenses", ("regnas", "weights"))
+        for proof in proofs:
+            JsonTable.of(proof, path, "a proof of containment", ("small", "large", "shared", "not_comparable"))
+        return cls(
+            version=table.text("regnas"),
+            supernet=table.table("supernet"),
+            input_shape=(shape[0], shape[1], shape[2]),
+            classes=classes,
+            preprocessing=table.table("preprocessing"),
+            data=table.table("data"),
+            members=members,
+            flip_table=_flips(table.table("flip_table"), path),
+            containment=proofs,
+            weights_license=licenses.text("weights"),
+            polish=table.table("polish") if "polish" in table.value else None,
+            exports=tuple(Export.from_json(entry, path) for entry in table.items("exports")),
+            exported_flips={str(name): _flips(flips, path) for name, flips in table.table("exported_flips").items()},
+            cards=tuple(Card.from_json(entry, path) for entry in table.items("cards")),
+        )
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a family, checked against its own digest."""
+    path = folder / MANIFEST
+    content = _content(folder)
+    found = format_of(folder, content)
+    if found != FORMAT:
+        remedy = ": regnas export RUN writes the family anew" if type(found) is int and found < FORMAT else ""
+        raise ArtifactError(f"{path} has format {found}, this version of regnas reads {FORMAT}{remedy}")
+    table = JsonTable.of(content, path, "the manifest", _KEYS)
+    if table.value["digest"] != digest_of({key: value for key, value in content.items() if key != "digest"}):
+        raise ArtifactError(f"{path} is damaged: its content is not what its own digest says")
+    return Manifest.from_json(content, path)
+
+
+def format_of(folder: Path, content: Any = None) -> Any:
+    """The format that the manifest of the folder is written in."""
+    content = _content(folder) if content is None else content
+    return JsonTable.of(content, folder / MANIFEST, "the manifest", ("format",)).value["format"]
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """The last file of an export: a family without it does not exist."""
+    write_text(folder / MANIFEST, canonical(manifest.to_json()))
+
+
+def canonical(content: Any) -> str:
+    """The one way in which a manifest is written."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _content(folder: Path) -> Any:
+    path = file_in(folder, MANIFEST)
+    size = path.stat().st_size
+    if size > SIZE_LIMIT:
+        raise ArtifactError(f"{path} has {size:,} bytes, over the limit of {SIZE_LIMIT:,}: it is no manifest")
+    return read_json(path)
+
+
+def _flips(value: Any, path: Path) -> FlipTable:
+    table = JsonTable.of(value, path, "a flip table", ())
+    try:
+        return FlipTable.from_json(table.value)
+    except (ArtifactError, OverflowError) as error:
+        raise ArtifactError(f"{path}: {error}") from None

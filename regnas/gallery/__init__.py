@@ -1,7 +1,0 @@
-"""The flip gallery: what a new model broke, as pictures on one page."""
-
-from regnas.gallery.contents import Gallery, gallery_of
-from regnas.gallery.page import render
-from regnas.gallery.reading import read_models
-
-__all__ = ["Gallery", "gallery_of", "read_models", "render"]

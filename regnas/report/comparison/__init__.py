@@ -1,0 +1,1 @@
+"""Comparisons and verdicts for people and for other programs. Needs no torch."""

@@ -1,0 +1,48 @@
+"""A comparison as one HTML file that needs nothing else: no network, no script, no second file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from regnas.comparison.comparison import Comparison
+from regnas.flips.closed_forms import LEVEL
+from regnas.report.comparison.heat_map import nfr_heat_map
+from regnas.report.comparison.tables import breakdowns, headline, left_out, notes, pair_title
+from regnas.report.kit.figures import svg
+from regnas.report.kit.formatting import p_value, percent, percent_interval, printable, signed_percent
+from regnas.report.kit.pages import inline, page
+
+MOST_ROWS = 10
+
+
+def html_text(comparison: Comparison) -> str:
+    forward = [pair for pair in comparison.pairs if _place(comparison, pair.reference) < _place(comparison, pair.new)]
+    filters: dict[str, Callable[..., Any]] = {
+        "percent": percent,
+        "signed": signed_percent,
+        "interval": percent_interval,
+        "p_value": p_value,
+        "number": lambda count: f"{count:,}",
+        "printable": lambda value: printable(str(value)),
+        "pair_title": pair_title,
+        "breakdowns": breakdowns,
+        "left_out": lambda breakdown: left_out(breakdown, MOST_ROWS),
+    }
+    return page(
+        "regnas.report.comparison",
+        "compare.html.j2",
+        filters,
+        comparison=comparison,
+        headline=headline(comparison),
+        forward=forward,
+        rows=MOST_ROWS,
+        level=round(100 * LEVEL),
+        notes=notes(comparison),
+        figures={"heat_map": inline(svg(lambda: nfr_heat_map(comparison)), "heat_map")},
+        facts={},
+    )
+
+
+def _place(comparison: Comparison, model: str) -> int:
+    return comparison.models.index(model)

@@ -1,0 +1,1 @@
+"""The report of a family: tables, plots and one HTML page."""

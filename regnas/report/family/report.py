@@ -1,0 +1,70 @@
+"""Write the report of a family: tables, plots and one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regnas.report.diagnostics import diagnostics_markdown, diagnostics_of
+from regnas.report.diagnostics_plots import first_in_detail, methods_side_by_side
+from regnas.report.family.architecture_plot import architectures
+from regnas.report.family.comparison import Comparison, compare
+from regnas.report.family.contents import ReportContents
+from regnas.report.family.gallery import worst_flips
+from regnas.report.family.html import render
+from regnas.report.family.plots import flip_heat_maps, pairs_error_against_flips, search_progress, top1_against_macs
+from regnas.report.family.tables import markdown
+from regnas.report.kit.figures import Picture, picture, write_picture
+from regnas.report.tuning import chosen_toml
+from regnas.runtime.files import write_bytes, write_json
+
+
+def write_report(contents: ReportContents, folder: Path) -> Comparison:
+    """Write flips.json, flips.md, the figures and, last, index.html; the same contents give the same bytes."""
+    comparison = compare(contents)
+    diagnostics = comparison["diagnostics"] = _diagnostics(contents)
+    figures = {
+        "top1_against_macs": picture(lambda: top1_against_macs(comparison)),
+        "architectures": picture(lambda: architectures(contents)),
+    }
+    if len(contents.members) > 1:
+        figures["error_against_flips"] = picture(lambda: pairs_error_against_flips(comparison))
+        figures["flip_heat_maps"] = picture(lambda: flip_heat_maps(comparison))
+    if contents.searches:
+        figures["search_progress"] = picture(lambda: search_progress(contents.searches))
+    if diagnostics is not None:
+        figures |= _diagnostic_figures(diagnostics)
+    documents = {name: drawn.svg for name, drawn in figures.items()}
+    page = render(contents, comparison, documents, worst_flips(contents))
+
+    write_json(folder / "flips.json", comparison)
+    _write(folder / "flips.md", markdown(comparison) + diagnostics_markdown(diagnostics))
+    if comparison["tuning"]:
+        _write(folder / "chosen.toml", chosen_toml(comparison["tuning"]))
+    for name, drawn in figures.items():
+        write_picture(folder / name, drawn)
+    _write(folder / "index.html", page)
+    return comparison
+
+
+def _diagnostics(contents: ReportContents) -> dict[str, Any] | None:
+    """From the smallest to the largest member; of a single one there is nothing to flip against."""
+    if len(contents.members) < 2:
+        return None
+    methods = [
+        (method.name, method.title, [(method.predictions[0], method.predictions[-1])]) for method in contents.methods
+    ]
+    return diagnostics_of(contents.members[0], contents.members[-1], methods)
+
+
+def _diagnostic_figures(diagnostics: Mapping[str, Any]) -> dict[str, Picture]:
+    figures = {"flip_diagnostics": picture(lambda: first_in_detail(diagnostics))}
+    if len(diagnostics["methods"]) > 1:
+        figures["diagnostics_by_method"] = picture(lambda: methods_side_by_side(diagnostics))
+    return figures
+
+
+def _write(path: Path, text: str) -> None:
+    # File names of samples may hold bytes that are no text; they must not cost us the report.
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))

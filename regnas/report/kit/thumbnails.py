@@ -1,0 +1,56 @@
+"""Small pictures inside a page."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+SMALLEST_SIDE = 64
+LARGEST_SIDE = 160  # photographs are shrunk to this, or two dozen of them would make megabytes
+LOSSLESS_SIDE = 64  # up to here every pixel counts and a PNG is small
+JPEG_QUALITY = 80
+
+
+def picture_of(pixels: NDArray[np.uint8]) -> Image.Image:
+    """[C, H, W] -> a picture: of three channels in color, else the first channel in gray."""
+    arranged: NDArray[Any] = pixels.transpose(1, 2, 0) if len(pixels) == 3 else pixels[0]  # [H, W, 3] or [H, W]
+    return Image.fromarray(np.ascontiguousarray(arranged))
+
+
+def thumbnail(picture: Image.Image) -> Image.Image:
+    """Small ones are enlarged by a whole factor, so that every pixel stays a square."""
+    if max(picture.size) > LARGEST_SIDE:
+        return shrink(picture, LARGEST_SIDE)
+    factor = max(1, math.ceil(SMALLEST_SIDE / min(picture.size)))
+    return picture.resize((picture.width * factor, picture.height * factor), Image.Resampling.NEAREST)
+
+
+def shrink(picture: Image.Image, longest: int) -> Image.Image:
+    """The longer side to at most ``longest``; nothing is enlarged."""
+    if max(picture.size) <= longest:
+        return picture
+    width, height = (max(1, round(side * longest / max(picture.size))) for side in picture.size)
+    return picture.resize((width, height), Image.Resampling.LANCZOS)
+
+
+def png_uri(picture: Image.Image) -> str:
+    return _uri(picture, "png", optimize=True)
+
+
+def small_uri(picture: Image.Image) -> str:
+    """For pages with thousands of pictures: PNG where pixels can be counted, JPEG for photographs."""
+    if max(picture.size) <= LOSSLESS_SIDE:
+        return png_uri(picture)
+    return _uri(picture, "jpeg", quality=JPEG_QUALITY)
+
+
+def _uri(picture: Image.Image, kind: str, **options: Any) -> str:
+    sink = io.BytesIO()
+    picture.save(sink, format=kind, **options)
+    return f"data:image/{kind};base64,{base64.b64encode(sink.getvalue()).decode()}"

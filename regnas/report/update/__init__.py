@@ -1,0 +1,1 @@
+"""The report of an update: tables, plots and one HTML page."""

@@ -1,0 +1,1 @@
+"""What ``regnas run`` does: configuration, run folder and stages."""

@@ -1,0 +1,298 @@
+"""TOML to a validated configuration; every problem at once."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import PlainValidator
+
+from regnas.components.builder import Builder
+from regnas.components.rate import Rate, shown_rate
+from regnas.components.registry import nearest
+from regnas.data import DATASETS, DataSet
+from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
+from regnas.family.polishing import Polishing
+from regnas.losses import LOSSES, Loss
+from regnas.runs.baselines import BASELINES, Baseline, check_baseline
+from regnas.search import (
+    ALGORITHMS,
+    REWARDS,
+    Evolution,
+    Order,
+    Reward,
+    SearchAlgorithm,
+    TopOne,
+    TopOneAndFlips,
+    check_order,
+)
+from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
+from regnas.supernet import InputShape, SupernetPlugin, supernet_plugins
+from regnas.training import (
+    SCHEDULES,
+    SHRINKINGS,
+    SUB_NETWORKS,
+    TEACHERS,
+    Curriculum,
+    Recipe,
+    Schedule,
+    Shrinking,
+    SubNetworks,
+    Teacher,
+)
+from regnas.updates.methods.tunable import Chosen, check_chosen
+
+PRESETS = "search_configs"
+
+
+def _parse_budget(value: object) -> Budget:
+    if not isinstance(value, str):
+        raise ValueError('a budget is a text such as "300M +- 2 %" or "<= 300M"')
+    return Budget.parse(value)
+
+
+ParsedBudget = Annotated[Budget, PlainValidator(_parse_budget)]
+
+
+def check_calibration(images: int | None) -> None:
+    if images is not None and images < 2:
+        raise ValueError("calibration_images must be at least 2")
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How the members are found; ``candidates`` for each budget.
+
+    ``order``: the smallest first and each next one above it, all of them jointly, or all read from one front.
+    ``max_nfr`` is a limit: no member has a higher NFR against a smaller one on the search split. With
+    ``old_predictions``, a prediction file with the samples of the search split, flips from these count too, in the
+    reward and for the limit, for every member.
+    """
+
+    candidates: int = 100
+    calibration_images: int | None = None  # of candidates; with fewer their ranking is not quite the same
+    reward: Reward = field(default_factory=TopOneAndFlips)
+    algorithm: SearchAlgorithm = field(default_factory=Evolution)
+    order: Order = "smallest_first"
+    storage: str = ""  # of the study; empty: study.db in the run folder
+    latency_table: str = ""  # the file that `regnas latency-table` wrote, where budgets limit milliseconds
+    max_nfr: Rate | None = None
+    old_predictions: str = ""
+
+    def __post_init__(self) -> None:
+        if self.candidates < 1:
+            raise ValueError("candidates must be at least 1")
+        check_calibration(self.calibration_images)
+        check_order(self.order, self.algorithm)
+        if self.old_predictions and isinstance(self.reward, TopOne) and self.max_nfr is None:
+            raise ValueError(
+                "old_predictions must be used by max_nfr or by a reward with flips, got R0 without max_nfr. Set "
+                "max_nfr, or take R1 or R2"
+            )
+
+    @property
+    def flips_counted(self) -> str:
+        """The limit and the old predictions, for people; empty where there is neither."""
+        limit = "" if self.max_nfr is None else f", NFR at most {shown_rate(self.max_nfr)} on the search split"
+        return limit + (f", flips from {self.old_predictions} included" if self.old_predictions else "")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """``threads`` of one process (0: as many as torch likes), ``workers`` processes for independent trainings."""
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    threads: int = 0
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        if self.threads < 0 or self.workers < 1:
+            raise ValueError("threads must be at least 0 and workers at least 1")
+
+
+@dataclass(frozen=True)
+class Config:
+    data: DataSet
+    supernet: SupernetPlugin
+    budgets: dict[str, ParsedBudget]  # by member, from the smallest to the largest
+    training: Recipe = field(default_factory=Recipe)
+    curriculum: Curriculum = field(default_factory=Curriculum)  # of the supernet
+    polish: Polishing | None = None  # of the members, once they are found
+    search: SearchSettings = field(default_factory=SearchSettings)
+    baselines: dict[str, Baseline] = field(default_factory=dict)
+    chosen: Chosen = field(default_factory=dict)  # for keys of baselines that are "auto", what an earlier run chose
+    machine: Machine = field(default_factory=Machine)
+    calibration_images: int | None = None  # of all networks that are exported and reported; None: as many as are enough
+    weights: str = ""  # what the supernet starts from: the name or the file of an imported one; empty: random numbers
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.budgets:
+            raise ValueError("budgets holds no member")
+        check_calibration(self.calibration_images)
+        if not self.training.epochs and not self.weights:
+            raise ValueError("training: epochs must be at least 1, unless weights names an imported supernet")
+        for label, baseline in self.baselines.items():
+            check_baseline(label, baseline, trains=self.training.epochs > 0)
+        check_chosen(self.chosen, self.baselines, "baselines")
+        ordered = list(self.budgets.items())
+        for (small, low), (large, high) in itertools.pairwise(ordered):
+            if low == high:
+                raise ValueError(f"budgets.{large} repeats budgets.{small} ({high})")
+            if not high.exceeds(low):
+                raise ValueError(f"budgets.{large} ({high}) must be larger than budgets.{small} ({low}) before it")
+        for name in self.budgets:
+            if not name.replace("-", "").replace("_", "").isalnum():
+                raise ValueError(f'budgets."{name}" becomes a file name: use letters, digits, - and _')
+
+
+Values = TypeVar("Values")
+
+
+@dataclass(frozen=True)
+class LoadedConfig(Generic[Values]):
+    """A configuration and the table it was read from, which is what a run folder keeps."""
+
+    name: str
+    table: dict[str, Any]
+    values: Values
+
+
+def load_table(source: str, assignments: Sequence[str] = ()) -> tuple[str, dict[str, Any]]:
+    """The name and the content of a file or preset; ``assignments`` are ``key.sub=value``."""
+    path = _find(source)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{source} is not TOML: {error}") from None
+    for assignment in assignments:
+        assign(table, assignment)
+    return Path(source).stem, table
+
+
+def load_config(source: str, assignments: Sequence[str] = ()) -> LoadedConfig[Config]:
+    return parse_config(*load_table(source, assignments))
+
+
+def is_update(table: Mapping[str, Any]) -> bool:
+    """Whether a configuration is one for ``regnas update``."""
+    return "models" in table or "methods" in table
+
+
+def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
+    if is_update(table):
+        raise ConfigurationError(f"{name} has models and methods: it is for `regnas update {name}`")
+    builder = _builder()
+    values = builder.record(Config, table, "")
+    if builder.problems:
+        raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))
+    return LoadedConfig(name, table, values)
+
+
+def parse_polish(table: Mapping[str, Any]) -> Polishing:
+    """The settings of ``[polish]``, where they come from the command line."""
+    builder = _builder()
+    settings: Polishing = builder.record(Polishing, table, "polish")
+    if builder.problems:
+        raise ConfigurationError(*builder.problems)
+    return settings
+
+
+def _builder() -> Builder:
+    return Builder(
+        {
+            DataSet: DATASETS,
+            SupernetPlugin: supernet_plugins(),
+            Loss: LOSSES,
+            Reward: REWARDS,
+            SearchAlgorithm: ALGORITHMS,
+            Baseline: BASELINES,
+            SubNetworks: SUB_NETWORKS,
+            Teacher: TEACHERS,
+            Schedule: SCHEDULES,
+            Shrinking: SHRINKINGS,
+        }
+    )
+
+
+def presets() -> list[str]:
+    return sorted(
+        entry.name.removesuffix(".toml") for entry in resources.files(PRESETS).iterdir() if entry.name.endswith(".toml")
+    )
+
+
+def _find(source: str) -> Any:
+    path = Path(source)
+    if path.is_file():
+        return path
+    preset = resources.files(PRESETS) / f"{source.removesuffix('.toml')}.toml"
+    if "/" not in source and preset.is_file():
+        return preset
+    known = presets()
+    raise ConfigurationError(
+        f'there is no file "{source}", nor a preset of that name{nearest(source, known)} (presets: {", ".join(known)})'
+    )
+
+
+def assign(table: dict[str, Any], assignment: str) -> None:
+    """``training.epochs=3`` into the table."""
+    key, equals, text = assignment.partition("=")
+    if not equals or not key.strip():
+        raise ConfigurationError(f'--set takes key=value, such as training.epochs=3, not "{assignment}"')
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a bare word is a text, as on every command line
+    *path, last = key.strip().split(".")
+    for part in path:
+        inner = table.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise ConfigurationError(f'--set {assignment}: "{part}" is a value, not a table')
+        table = inner
+    table[last] = value
+
+
+def describe(table: Mapping[str, Any], section: str) -> str:
+    """The name of a component and its keys, for people: ``digits (severity 1.2)``."""
+    entries = dict(table.get(section, {}))
+    name = entries.pop("name", "")
+    keys = ", ".join(f"{key} {value}" for key, value in entries.items())
+    return f"{name} ({keys})" if keys else str(name)
+
+
+def timed(
+    space: SearchSpace, settings: SearchSettings, budgets: Mapping[str, Budget], input_shape: InputShape, classes: int
+) -> SearchSpace:
+    """The space with the latencies of the table that the search names; as it is where it names none.
+
+    A limit below the quickest network is refused here: the sampler rounds measured costs and would find out late.
+    """
+    if not settings.latency_table:
+        unknown = [name for name, budget in budgets.items() if budget.max_latency is not None]
+        if unknown:
+            raise ConfigurationError(
+                f"budgets.{unknown[0]} limits the latency: measure it with `regnas latency-table CONFIG` and name the "
+                "file as search.latency_table"
+            )
+        return space
+    path = Path(settings.latency_table)
+    if not path.is_file():
+        raise ArtifactError(
+            f"search.latency_table: there is no file {path}: measure it with `regnas latency-table CONFIG`"
+        )
+    table = LatencyTable.load(path)
+    table.require(space, input_shape, classes, path)
+    space = with_latencies(space, table)
+    quickest, slowest = latency_range(space)
+    for name, budget in budgets.items():
+        if budget.max_latency is not None and budget.max_latency < quickest:
+            raise BudgetInfeasible(
+                f"budgets.{name}: no architecture takes at most {budget.max_latency:g} ms; the attainable range is "
+                f"{quickest:.3g} to {slowest:.3g} ms ({table.conditions}): raise the limit"
+            )
+    return space

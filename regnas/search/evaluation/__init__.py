@@ -1,0 +1,21 @@
+"""What candidates predict: extracted, calibrated and run, together where they begin alike, here or by workers."""
+
+from regnas.search.evaluation.candidates import CandidateRunner, RunnerSource, SupernetWeights
+from regnas.search.evaluation.evaluator import LARGEST_GROUP, CalibrationImages, Evaluator
+from regnas.search.evaluation.executors import CandidateExecutor, ExecutorChoice
+from regnas.search.evaluation.latency import finished_table, measure_latencies
+from regnas.search.evaluation.prefixes import in_prefix_order
+
+__all__ = [
+    "LARGEST_GROUP",
+    "CalibrationImages",
+    "CandidateExecutor",
+    "CandidateRunner",
+    "Evaluator",
+    "ExecutorChoice",
+    "RunnerSource",
+    "SupernetWeights",
+    "finished_table",
+    "in_prefix_order",
+    "measure_latencies",
+]

@@ -1,0 +1,132 @@
+"""What candidates predict on the search split, in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from regnas.data import Preprocessing
+from regnas.networks import fold_batch_norms, folding_is_exact
+from regnas.runtime.signals import stop_if_asked
+from regnas.search.evaluation.prefixes import Clock, calibrate_trees, parts_trees, run_trees
+from regnas.space import Architecture
+from regnas.supernet import InputShape, Supernet, SupernetPlugin
+from regnas.training import Prepared, batches_of, calibrate, group_batch_size, prediction_batch, prepare_batch
+
+Predicted = NDArray[np.int64]  # [samples], the class of the highest logit
+
+FOLDING_IMAGES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class SupernetWeights:
+    """A supernet as values: what it takes to build it again in another process."""
+
+    plugin: SupernetPlugin
+    input_shape: InputShape
+    classes: int
+    tensors: dict[str, Tensor]
+
+    @classmethod
+    def of(cls, supernet: nn.Module, plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> SupernetWeights:
+        tensors = {name: tensor.detach().cpu() for name, tensor in supernet.state_dict().items()}
+        return cls(plugin, input_shape, classes, tensors)
+
+    def build(self) -> nn.Module:
+        supernet = self.plugin.supernet(self.input_shape, self.classes)
+        supernet.load_state_dict(self.tensors, assign=True)
+        return supernet.eval()
+
+
+class CandidateRunner:
+    """Extracts candidates from a supernet, gives them their own batch-norm statistics and runs them.
+
+    Images, [N, C, H, W], stay the bytes they are and are normalized batch by batch: of all the memory that a search
+    takes, the search split is most.
+    """
+
+    def __init__(
+        self,
+        supernet: Supernet,
+        calibration: Tensor,
+        images: Tensor,
+        preprocessing: Preprocessing,
+        device: torch.device,
+    ) -> None:
+        self._supernet = supernet
+        self._calibration = calibration
+        self._images = images
+        self._preprocessing = preprocessing
+        self._device = device
+        self._folds: bool | None = None
+
+    @property
+    def supernet_bytes(self) -> int:
+        return sum(tensor.nbytes for tensor in self._supernet.state_dict().values())
+
+    @torch.no_grad()
+    def network(self, architecture: Architecture, calibration: Tensor) -> nn.Module:
+        """The sub-network on its own with the batch-norm statistics of these images, in evaluation mode."""
+        images = Prepared(calibration, self._preprocessing, self._device)
+        network = self._supernet.extract(architecture).to(memory_format=torch.channels_last)
+        return calibrate(network, images)
+
+    def run(self, architectures: Sequence[Architecture]) -> tuple[list[Predicted], float]:
+        """What each predicts, and the seconds of all that were spent inside forward passes."""
+        clock = Clock()
+        trees = parts_trees(architectures, self._supernet.extract)
+        calibrate_trees(trees, self._calibration_batches(), clock)
+        stop_if_asked()
+        if self._may_fold(architectures[0]):
+            for tree in trees:
+                for node in tree.nodes():
+                    fold_batch_norms(node.part)
+        predicted = [np.empty(len(self._images), np.int64) for _ in architectures]
+        size = prediction_batch(self._images.shape)
+        for number, batch in enumerate(self._batches(self._images, size)):
+            with clock:
+                logits = run_trees(trees, batch)
+            for index, own in logits.items():
+                predicted[index][number * size : number * size + len(batch)] = own.argmax(1).cpu().numpy()
+        return predicted, clock.seconds
+
+    def _may_fold(self, architecture: Architecture) -> bool:
+        """Folding is for networks that register their norms in the order in which they run: looked at once."""
+        if self._folds is None:
+            few = self._calibration[:FOLDING_IMAGES]
+            network = self.network(architecture, few)
+            images = prepare_batch(few, self._preprocessing, self._device)
+            self._folds = folding_is_exact(network, images)
+        return self._folds
+
+    def _calibration_batches(self) -> Sequence[Tensor]:
+        images = Prepared(self._calibration, self._preprocessing, self._device)
+        batches = batches_of(images, group_batch_size(*self._calibration.shape[-2:]))
+        return list(batches) if len(batches) == 1 else batches  # several are prepared when they are asked for
+
+    def _batches(self, images: Tensor, size: int) -> Iterator[Tensor]:
+        for batch in torch.split(images, size):
+            yield prepare_batch(batch, self._preprocessing, self._device)
+            stop_if_asked()
+
+
+@dataclass(frozen=True, eq=False)
+class RunnerSource:
+    """All that it takes to have a runner in another process."""
+
+    weights: SupernetWeights
+    calibration: Tensor
+    images: Tensor
+    preprocessing: Preprocessing
+    device: str
+    threads: int
+
+    def build(self) -> CandidateRunner:
+        device = torch.device(self.device)
+        supernet = self.weights.build().to(device)
+        return CandidateRunner(supernet, self.calibration, self.images, self.preprocessing, device)  # type: ignore[arg-type]

@@ -1,0 +1,66 @@
+"""The imported weights that a configuration names, and whether they are those of its supernet."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from regnas.errors import ArtifactError, ConfigurationError
+from regnas.supernet import InputShape, SupernetPlugin, build_plugin, supernet_plugins
+from regnas.supernet.imports.store import SUFFIX, ImportedSupernet, default_store, find, weights_path
+
+# Of a supernet's fields those that decide how it is trained and on which images, and not which weights it has.
+FREE = ("resolutions", "dropout")
+
+
+def find_weights(weights: str, plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> ImportedSupernet:
+    """By the name in the store, or by the path of a file that ``regnas import-ofa`` wrote.
+
+    Weights of another supernet than the configuration's, or for other data, are refused with what differs.
+    """
+    if weights.endswith(SUFFIX) or "/" in weights:
+        found = find(Path(weights).expanduser())
+        remedy = "`regnas import-ofa` writes such a file, with its .json beside it"
+    else:
+        found = find(weights_path(default_store(), weights))
+        remedy = f"run `regnas import-ofa {weights}` first"
+    if found is None:
+        raise ConfigurationError(f'weights: there is no imported supernet "{weights}": {remedy}')
+    _check_fits(found, plugin, input_shape, classes)
+    return found
+
+
+def _check_fits(imported: ImportedSupernet, plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> None:
+    try:
+        own = build_plugin(imported.supernet)
+    except ArtifactError as error:
+        raise ArtifactError(f"weights: {imported.name}: {error}") from None
+    different = _differences(own, plugin)
+    if imported.classes != classes:
+        different.append(f"it tells {imported.classes:,} classes apart, the data has {classes:,}")
+    if imported.input_shape[0] != input_shape[0]:
+        different.append(f"it takes images of {imported.input_shape[0]} channels, the data has {input_shape[0]}")
+    if different:
+        raise ConfigurationError(
+            f"weights: {imported.name} does not belong to this configuration: {'; '.join(different)}"
+        )
+
+
+def _differences(own: Any, plugin: Any) -> list[str]:
+    if type(own) is not type(plugin):
+        return [f"its supernet is {_name(own)}, not {_name(plugin)}"]
+    keys = [field.name for field in fields(own) if field.name not in FREE] if is_dataclass(own) else []
+    return [
+        f"its supernet.{key} is {_shown(getattr(own, key))}, not {_shown(getattr(plugin, key))}"
+        for key in keys
+        if getattr(own, key) != getattr(plugin, key)
+    ]
+
+
+def _name(plugin: SupernetPlugin) -> str:
+    return next(name for name, kind in supernet_plugins().items() if kind is type(plugin))
+
+
+def _shown(value: object) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,114 @@
+"""Flips by epoch: how the new model comes to its negative flips, on the training and the report split (PCT, figure 5).
+
+The old model is the reference throughout. Flips on the training split show that flips are not only a matter of
+generalization: the new model has seen these samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.data import Split
+from regnas.errors import ConfigurationError
+from regnas.runs.folder import RunFolder
+from regnas.runtime.files import read_json
+from regnas.runtime.progress import track
+from regnas.updates.config import EVERY_METHOD, UpdateConfig, check_by_epoch
+from regnas.updates.job import UpdateJob
+from regnas.updates.models import Training
+
+if TYPE_CHECKING:
+    from regnas.updates.study import Variant
+
+BY_EPOCH = "by_epoch.json"
+SPLITS = ("train", "report")
+
+
+def remembered_by_epoch(folder: RunFolder, values: UpdateConfig, asked: Iterable[str]) -> list[str]:
+    """The methods of the configuration and those that were asked for now or before, so that no curve is lost."""
+    path = folder.path / BY_EPOCH
+    labels = [*values.by_epoch, *(read_json(path) if path.exists() else []), *asked]
+    check_asked_by_epoch(labels, values)
+    return list(dict.fromkeys(labels))
+
+
+def check_asked_by_epoch(labels: Sequence[str], values: UpdateConfig) -> None:
+    try:
+        check_by_epoch(labels, values.methods)
+    except ValueError as error:
+        raise ConfigurationError(f"--by-epoch: {error}") from None
+
+
+def watched_variants(values: UpdateConfig, variants: Sequence[Variant], labels: Sequence[str]) -> list[Variant]:
+    """The variants of these methods; one whose new model is not a single training has no epochs to show."""
+    rows = {label: {label, *(f"{label}-{kind}" for kind in values.references)} for label in labels}
+    named = [variant for variant in variants if any(variant.label in wanted for wanted in rows.values())]
+    problems = [
+        f"by_epoch: methods.{variant.label} must end in one training, got {type(variant.plan[-1]).__name__}, "
+        "which has no epochs. Leave it out."
+        for variant in named
+        if not isinstance(variant.plan[-1], Training)
+    ]
+    if problems:
+        raise ConfigurationError(*problems)
+    if EVERY_METHOD in labels:
+        return [variant for variant in variants if isinstance(variant.plan[-1], Training)]
+    return named
+
+
+def watching(job: UpdateJob, variants: Iterable[Variant]) -> UpdateJob:
+    """The same job, whose workshops keep the answers by epoch of these variants' new models."""
+    watched = frozenset(variant.plan[-1] for variant in variants)
+    return replace(job, stores={seed: replace(store, watched=watched) for seed, store in job.stores.items()})
+
+
+def evaluate_by_epoch(job: UpdateJob, variants: Sequence[Variant], titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    """For each variant and split: error rate, NFR and relative NFR at the end of every epoch; titles by label."""
+    known: dict[Any, NDArray[np.int64]] = {}  # many methods have the same old model
+    return [
+        _course(job, variant, titles[variant.label], known) for variant in track(variants, "by epoch", len(variants))
+    ]
+
+
+def _course(job: UpdateJob, variant: Variant, title: str, known: dict[Any, NDArray[np.int64]]) -> dict[str, Any]:
+    old, new = variant.plan[0], variant.plan[-1]
+    assert isinstance(new, Training)
+    names = [stage.name for stage in job.chain.stages]
+    course: dict[str, Any] = {"label": variant.label, "title": title, "reference": names[0], "new": names[-1]}
+    classes = job.chain.stages[0].release.share.classes_of(len(job.splits.classes))
+    for name in SPLITS:
+        by_seed = []
+        for seed in job.seeds:
+            store = job.stores[seed]
+            split: Split = getattr(store.watched_samples(new), name)
+            place = (seed, old, name, len(split))
+            if place not in known:
+                known[place] = store.logits(old, split).argmax(dim=1).numpy()
+            by_seed.append(rates(known[place], getattr(store.answers(new), name), split.targets.numpy(), classes))
+        samples = int((split.targets.numpy() < classes).sum())
+        course[name] = {"samples": samples, **_means(by_seed), "by_seed": by_seed}
+    course["epochs"] = list(range(1, 1 + len(course["report"]["nfr"])))
+    return course
+
+
+def rates(
+    old: NDArray[np.int64], new: NDArray[np.int32], targets: NDArray[np.int64], classes: int
+) -> dict[str, list[float]]:
+    """From the answers of the old model [N] and of the new one by epoch [E, N], on samples of the old classes."""
+    kept = targets < classes  # all others have nothing to compare with
+    old_right = (old == targets)[kept]  # [N]
+    new_wrong = (new != targets)[:, kept]  # [E, N]
+    nfr = (new_wrong & old_right).mean(axis=1)  # [E]
+    error_rate = new_wrong.mean(axis=1)
+    chances = old_right.mean() * error_rate
+    relative = np.divide(nfr, chances, out=np.zeros_like(nfr), where=chances > 0)
+    return {"error_rate": error_rate.tolist(), "nfr": nfr.tolist(), "relative_nfr": relative.tolist()}
+
+
+def _means(by_seed: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, list[float]]:
+    return {name: np.mean([seed[name] for seed in by_seed], axis=0).tolist() for name in by_seed[0]}

@@ -1,0 +1,114 @@
+"""What all steps of an update study share: the data, a store for each seed, and what was predicted so far."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from regnas.data import Split, Splits, in_random_class_order
+from regnas.errors import ConfigurationError
+from regnas.flips import Predictions
+from regnas.runs.config import LoadedConfig, describe
+from regnas.runs.folder import RunFolder
+from regnas.runtime.machine import choose_device
+from regnas.runtime.signals import stop_if_asked
+from regnas.training import calibration_count, predictions_from
+from regnas.updates.config import UpdateConfig
+from regnas.updates.methods import Chain
+from regnas.updates.models import Model, ModelStore
+
+# What decides the bits of a training, of all that a run remembers of its machine.
+DECISIVE_VERSIONS = ("regnas", "torch", "numpy")
+
+log = logging.getLogger("regnas")
+
+
+@dataclass(frozen=True)
+class UpdateJob:
+    """What all steps share."""
+
+    config: LoadedConfig[UpdateConfig]
+    folder: RunFolder
+    splits: Splits
+    stores: Mapping[int, ModelStore]  # by seed
+    chain: Chain
+    evaluated_on: dict[str, Split] = field(default_factory=dict)  # by the name of the whole split
+    known: dict[tuple[int, Model, str], Predictions] = field(default_factory=dict)  # many methods share models
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return self.config.values.seeds
+
+    def on_old_classes(self, split: Split) -> Split:
+        """The samples of the classes that the first release knows: all others have nothing to compare with."""
+        return replace(self.chain.stages[0].release.share, samples=1.0).of(split, len(self.splits.classes), seed=0)
+
+    def predict(self, seed: int, models: Sequence[Model], split: Split | None = None) -> list[Predictions]:
+        """What models answer for the old classes of the report split, or of another one."""
+        whole = split or self.splits.report
+        if whole.name not in self.evaluated_on:
+            self.evaluated_on[whole.name] = self.on_old_classes(whole)
+        chosen, store = self.evaluated_on[whole.name], self.stores[seed]
+        for model in models:
+            if (seed, model, chosen.name) not in self.known:
+                stop_if_asked()
+                logits = store.logits(model, chosen)
+                predictions = predictions_from(store.identity(model)[:12], logits, chosen, keep_logits=True)
+                self.known[seed, model, chosen.name] = predictions
+        return [self.known[seed, model, chosen.name] for model in models]
+
+
+def prepare(config: LoadedConfig[UpdateConfig], folder: RunFolder) -> UpdateJob:
+    """Load the data and build every network once, before anything is trained."""
+    log.info("data: %s", describe(config.table, "data"))
+    splits = load_splits(config.values)
+    folder.check_data(splits.summary())
+    conditions = folder.facts["machine"] | {"threads": folder.facts["threads"]}
+    conditions["versions"] = {name: folder.facts["versions"][name] for name in DECISIVE_VERSIONS}
+    stores = open_stores(config.values, splits, conditions)
+    check_stages(config.values.chain, stores[config.values.seeds[0]])
+    return UpdateJob(config, folder, splits, stores, config.values.chain)
+
+
+def load_splits(values: UpdateConfig) -> Splits:
+    """The data; where some release knows a part of the classes, that part is a random one.
+
+    But for a model that is there already: its outputs are the first classes in the data's own order.
+    """
+    splits, releases = values.data.load(), values.models.values()
+    given = any(release.checkpoint or not release.trained for release in releases)
+    if any(release.classes < 1 for release in releases) and not given:
+        return in_random_class_order(splits, seed=0)
+    return splits
+
+
+def open_stores(values: UpdateConfig, splits: Splits, conditions: Mapping[str, Any]) -> dict[int, ModelStore]:
+    return {
+        seed: ModelStore(
+            splits=splits,
+            training=values.training,
+            fine_tuning=values.fine_tuning or values.training,
+            device=choose_device(values.machine.device),
+            calibration_images=calibration_count(values.calibration_images, *splits.input_shape[1:]),
+            folder=Path(values.cache).expanduser(),
+            seed=seed,
+            conditions=conditions,
+        )
+        for seed in values.seeds
+    }
+
+
+def check_stages(chain: Chain, store: ModelStore) -> None:
+    """A network that cannot be built, or a file that cannot be read, is found before hours of training."""
+    for stage in chain.stages:
+        release = stage.release
+        try:
+            if stage.given:
+                store.module(stage.given)
+            else:
+                store.fresh(release.network, release.share.classes_of(store.classes), stage.name)
+        except ValueError as error:
+            raise ConfigurationError(f"models.{stage.name}.network: {error}") from None

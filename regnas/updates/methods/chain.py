@@ -1,0 +1,150 @@
+"""The releases that follow one another, and whom each shall not contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from regnas.data import DataFraction
+from regnas.errors import ArtifactError, ConfigurationError
+from regnas.losses import FeatureLoss, Loss
+from regnas.networks import Network
+from regnas.runtime.files import sha256_of
+from regnas.updates.models import Checkpoint, FeatureLesson, Lesson, Model, Published, Trained, network_of, weights_in
+
+Mixture = Literal["sum", "convex"]  # CE + w D, or (1 - w) CE + w D
+References = Literal["chain", "radial", "fc", "untargeted"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A model that a team ships: its network, its share of the data, and where its weights come from.
+
+    ``start`` is ``fresh`` or ``previous`` (fine-tuning of the release before it). ``checkpoint`` is a file with the
+    weights of a model that is there already; with ``trained = false`` the network is taken with the weights it comes
+    with. Both are left as they are.
+    """
+
+    network: Network
+    samples: float = 1.0
+    classes: float = 1.0
+    start: Literal["fresh", "previous"] = "fresh"
+    checkpoint: str = ""
+    trained: bool = True
+
+    def __post_init__(self) -> None:
+        DataFraction(self.samples, self.classes)
+        if self.checkpoint and not self.trained:
+            raise ValueError("checkpoint and trained = false exclude each other")
+
+    @property
+    def share(self) -> DataFraction:
+        return DataFraction(self.samples, self.classes)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One release at its place in the chain."""
+
+    name: str
+    release: Release
+
+    @cached_property
+    def given(self) -> Model | None:
+        """The model that is there already and cannot be treated."""
+        if self.release.checkpoint:
+            path = Path(self.release.checkpoint).expanduser()
+            try:
+                sha256 = sha256_of(path)
+            except OSError as error:  # a folder, or a file that may not be read
+                raise ArtifactError(f"models.{self.name}.checkpoint: {path}: {error.strerror}") from None
+            return Checkpoint(self.release.network, str(path), sha256, self.release.share)
+        return None if self.release.trained else Published(self.release.network, self.release.share)
+
+    def train(self, previous: Model | None, repeat: int = 0, **treatment: Any) -> Trained:
+        """A training of this release; ``treatment`` are further fields of ``Trained``."""
+        fields: dict[str, Any] = {
+            "network": self.release.network,
+            "replicate": f"{self.name} {repeat}",
+            "share": self.release.share,
+            "start": weights_in(previous) if previous and self.release.start == "previous" else None,
+        }
+        return Trained(**(fields | treatment))
+
+    def plain(self, previous: Model | None) -> Model:
+        """Without treatment."""
+        return self.given or self.train(previous)
+
+    def repeats(self, previous: Model | None, count: int) -> tuple[Trained, ...]:
+        """Trainings without treatment that differ in chance alone; the first is the plain one."""
+        return tuple(self.train(previous, repeat) for repeat in range(count))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """All releases in order; ``references`` says which of a model's ancestors a targeted method gives it.
+
+    ``chain``: the one before it, ``radial``: the first, ``fc``: all, ``untargeted``: none (ELODI's table 5).
+    """
+
+    stages: tuple[Stage, ...]
+    references: References = "chain"
+
+    def untargeted(self, treat: Callable[[Stage, Model | None], Model]) -> tuple[Model, ...]:
+        """Every release is treated for itself."""
+        models: list[Model] = []
+        for stage in self.stages:
+            models.append(stage.given or treat(stage, models[-1] if models else None))
+        return tuple(models)
+
+    def targeted(self, treat: Callable[[Stage, Model, tuple[Model, ...]], Model]) -> tuple[Model, ...]:
+        """The first release is plain; each further one is treated with (the one before it, its references)."""
+        models: list[Model] = [self.stages[0].plain(None)]
+        for stage in self.stages[1:]:
+            chosen = self._choose(models)
+            models.append(stage.given or (treat(stage, models[-1], chosen) if chosen else stage.plain(models[-1])))
+        return tuple(models)
+
+    def following(self, treat: Callable[[Stage, Model], Model]) -> tuple[Model, ...]:
+        """The first release is plain; each further one is made from the one before it, whatever the references."""
+        models: list[Model] = [self.stages[0].plain(None)]
+        for stage in self.stages[1:]:
+            models.append(stage.given or treat(stage, models[-1]))
+        return tuple(models)
+
+    def _choose(self, ancestors: Sequence[Model]) -> tuple[Model, ...]:
+        return {
+            "chain": tuple(ancestors[-1:]),
+            "radial": tuple(ancestors[:1]),
+            "fc": tuple(ancestors),
+            "untargeted": (),
+        }[self.references]
+
+
+def label_weight(weight: float, mixture: Mixture) -> float:
+    """Of cross-entropy beside a term of this weight: 1 in a ``sum``, 1 - weight if ``convex`` (PCT, eq. 4)."""
+    if mixture == "convex" and not 0 <= weight <= 1:
+        raise ValueError(f'weight is {weight}: in a convex mixture it has to lie between 0 and 1, else mixture = "sum"')
+    return 1 - weight if mixture == "convex" else 1.0
+
+
+def lessons(loss: Loss, weight: float, references: Sequence[Model]) -> tuple[Lesson, ...]:
+    """One lesson from each reference, with the weight shared among them."""
+    return tuple(Lesson(loss, weight / len(references), (reference,)) for reference in references)
+
+
+def feature_lessons(loss: FeatureLoss, weight: float, references: Sequence[Model]) -> tuple[FeatureLesson, ...]:
+    return tuple(FeatureLesson(loss, weight / len(references), reference) for reference in references)
+
+
+def fine_tuned(stage: Stage, previous: Model, method: str, repeat: int = 0, **treatment: Any) -> Trained:
+    """A training from the weights of the model before, which has to be of the same architecture."""
+    if network_of(previous) != stage.release.network:
+        raise ConfigurationError(
+            f"methods.{method} works on the weights of the old model: models.{stage.name}.network has to be that of "
+            "the model before it; leave the method out or keep the network"
+        )
+    return stage.train(previous, repeat, **({"start": weights_in(previous)} | treatment))

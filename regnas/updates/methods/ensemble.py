@@ -1,0 +1,33 @@
+"""The ensemble paragon (PCT: Yan et al., CVPR 2021, section 4.3): what a single model is measured against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas.updates.methods.chain import Chain
+from regnas.updates.methods.members import members_of, own_networks
+from regnas.updates.models import Ensemble as MeanOfMembers
+from regnas.updates.models import Model
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Ensemble paragon: mean logits of independently trained members, for the old and the new side."""
+
+    members: int = 8
+
+    targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.members < 2:
+            raise ValueError(f"members is {self.members}: an ensemble has at least 2")
+
+    @property
+    def title(self) -> str:
+        return f"Ensemble paragon (m = {self.members})"
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        sides = members_of(chain, own_networks(self.members))
+        return tuple(stage.given or MeanOfMembers(side) for stage, side in zip(chain.stages, sides, strict=True))

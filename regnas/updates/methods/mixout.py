@@ -1,0 +1,30 @@
+"""Mixout (Lee, Cho and Kang, ICLR 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regnas.updates.methods.chain import Chain, fine_tuned
+from regnas.updates.methods.tunable import SHARES, tunable
+from regnas.updates.models import MixedWeights, Model
+
+
+@dataclass(frozen=True)
+class Mixout:
+    """Mixout: fine-tuning in which every weight is, now and then, the old one; biases and norms too."""
+
+    probability: float = tunable(0.7, SHARES)
+
+    title: ClassVar[str] = "Mixout"
+    targeted: ClassVar[bool] = False
+    fine_tunes: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.probability < 1:
+            raise ValueError(f"probability is {self.probability}: it has to lie between 0 and 1")
+
+    def plan(self, chain: Chain) -> tuple[Model, ...]:
+        return chain.following(
+            lambda stage, previous: fine_tuned(stage, previous, "mixout", tie=MixedWeights(previous, self.probability))
+        )

@@ -1,0 +1,60 @@
+"""Where a network comes from, as a value; the store makes it and keeps it by content."""
+
+from regnas.updates.models.averaged import Averaged
+from regnas.updates.models.clipped import ClippedTraining, clipped_steps, clipped_trainings
+from regnas.updates.models.combined import (
+    BayesianUpdated,
+    Centric,
+    Ensemble,
+    network_of,
+    weights_in,
+)
+from regnas.updates.models.constrained import Constrained
+from regnas.updates.models.content import content_of
+from regnas.updates.models.given import Checkpoint, Published
+from regnas.updates.models.joint import JointTraining, MeanLogits, MemberOf, Twins, joint_members
+from regnas.updates.models.mixed_weights import FisherInterpolated, FisherMerged, Interpolated, Soup
+from regnas.updates.models.model import Model, Training, all_parts, share_of
+from regnas.updates.models.store import ModelStore, make_all, training_macs
+from regnas.updates.models.ties import Consolidated, DecoupledDecay, MixedWeights, Tie
+from regnas.updates.models.trained import AddedClassMargin, FeatureLesson, Lesson, Trained
+
+__all__ = [
+    "AddedClassMargin",
+    "Averaged",
+    "BayesianUpdated",
+    "Centric",
+    "Checkpoint",
+    "ClippedTraining",
+    "Consolidated",
+    "Constrained",
+    "DecoupledDecay",
+    "Ensemble",
+    "FeatureLesson",
+    "FisherInterpolated",
+    "FisherMerged",
+    "Interpolated",
+    "JointTraining",
+    "Lesson",
+    "MeanLogits",
+    "MemberOf",
+    "MixedWeights",
+    "Model",
+    "ModelStore",
+    "Published",
+    "Soup",
+    "Tie",
+    "Trained",
+    "Training",
+    "Twins",
+    "all_parts",
+    "clipped_steps",
+    "clipped_trainings",
+    "content_of",
+    "joint_members",
+    "make_all",
+    "network_of",
+    "share_of",
+    "training_macs",
+    "weights_in",
+]

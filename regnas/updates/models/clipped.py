@@ -1,0 +1,61 @@
+"""How many steps were clipped in the trainings of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from regnas.training import Clipping
+from regnas.updates.models.model import Model, Training, all_parts
+from regnas.updates.models.store import ModelStore
+
+# Above this share of its steps clipping takes part in deciding what a training minimizes.
+MOST_CLIPPED = 0.03
+
+
+@dataclass(frozen=True)
+class ClippedTraining:
+    """One training, and which of the compared methods needs it first; None where an earlier version has trained it."""
+
+    method: str
+    clipping: Clipping | None
+    training: str = ""
+    seed: int | None = None
+
+    @property
+    def name(self) -> str:
+        seed = "" if self.seed is None else f"seed {self.seed}"
+        return ", ".join(filter(None, (self.method, self.training, seed)))
+
+    def to_json(self) -> dict[str, Any]:
+        counts = None if self.clipping is None else self.clipping.to_json()
+        return {"method": self.method, "training": self.training, "seed": self.seed, "clipping": counts}
+
+
+def clipped_trainings(store: ModelStore, plans: Mapping[str, Iterable[Model]]) -> list[ClippedTraining]:
+    """Every training of the plans once, under the first one that needs it."""
+    seen: set[Model] = set()
+    found = []
+    for method, plan in plans.items():
+        own = [model for model in all_parts(plan) if isinstance(model, Training) and model not in seen]
+        seen.update(own)
+        found += [ClippedTraining(method, store.clipping(model), store.name_of(model), store.seed) for model in own]
+    return found
+
+
+def clipped_steps(trainings: Sequence[ClippedTraining]) -> str:
+    """The largest share of all trainings and which it is, for people."""
+    known = [(training.clipping, training) for training in trainings if training.clipping is not None]
+    unknown = len(trainings) - len(known)
+    missing = f"; of {unknown} trainings it is not on record" if unknown else ""
+    if not known:
+        return f"not on record{missing}"
+    clipping, worst = max(known, key=lambda pair: pair[0].share)
+    above = sum(clipping.share > MOST_CLIPPED for clipping, _ in known)
+    if not clipping.clipped:
+        return f"none after warm-up in {len(known)} trainings{missing}"
+    return (
+        f"at most {100 * clipping.share:.1f} % of the steps after warm-up ({worst.name}); "
+        f"{above} of {len(known)} trainings above {100 * MOST_CLIPPED:g} %{missing}"
+    )

@@ -1,0 +1,38 @@
+"""What a value is made of, for digests: two values of the same content are the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import Field, fields, is_dataclass
+from typing import Any
+
+from regnas.space import Architecture
+
+
+def content_of(value: Any, inner: Callable[[Any], Any | None] = lambda _: None) -> Any:
+    """A JSON value with the names of the classes and all fields; what ``inner`` answers for stands for a part."""
+    replaced = inner(value)
+    if replaced is not None:
+        return replaced
+    if isinstance(value, Architecture):
+        return {"Architecture": value.to_json()}
+    if is_dataclass(value) and not isinstance(value, type):
+        told = [entry for entry in fields(value) if entry.init and _counts(entry, getattr(value, entry.name))]
+        held = {_name(entry): content_of(getattr(value, entry.name), inner) for entry in told}
+        return {getattr(type(value), "content_name", type(value).__name__): held}
+    if isinstance(value, Mapping):
+        return {str(key): content_of(entry, inner) for key, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return [content_of(entry, inner) for entry in value]
+    return value
+
+
+def _name(entry: Field[Any]) -> str:
+    """A field or class that is renamed keeps its former ``content_name``, so that trainings keep their random draws."""
+    return str(entry.metadata.get("content_name", entry.name))
+
+
+def _counts(entry: Field[Any], value: Any) -> bool:
+    """By the ``content`` of its metadata: always, never, or where a choice that was added later is taken."""
+    counts = entry.metadata.get("content", True)
+    return value != entry.default if counts == "unless default" else bool(counts)

@@ -1,0 +1,98 @@
+"""Models that are there already: a user's checkpoint, or published weights."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from regnas.data import WHOLE, DataFraction
+from regnas.errors import ArtifactError, ConfigurationError
+from regnas.networks import Network, classifier_of
+from regnas.runtime.files import check_sha256
+from regnas.runtime.tensors import load_into
+from regnas.updates.models.model import Model
+from regnas.updates.models.store import ModelStore
+
+# How training scripts wrap the weights they save.
+WRAPPERS = ("state_dict", "model", "model_state_dict")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The weights in a file, as they are: its answers are what users know."""
+
+    network: Network
+    path: str = field(metadata={"content": False})
+    sha256: str
+    share: DataFraction = WHOLE
+
+    def parts(self) -> tuple[Model, ...]:
+        return ()
+
+    def build(self, store: ModelStore) -> nn.Module:
+        path = Path(self.path)
+        check_sha256(path, self.sha256)
+        classes = self.share.classes_of(store.classes)
+        network = store.fresh(self.network, classes, store.identity(self))
+        weights = read_weights(path)
+        self._check_classes(network, weights, classes)
+        load_into(network, weights, path)
+        return network
+
+    def _check_classes(self, network: nn.Module, weights: dict[str, Tensor], classes: int) -> None:
+        """The likeliest mistake gets its own words, where the network ends in a linear classifier."""
+        try:
+            classifier = classifier_of(network, classes)
+        except ConfigurationError:
+            return
+        name = next(f"{name}.weight" for name, module in network.named_modules() if module is classifier)
+        found = weights.get(name)
+        if found is not None and found.shape[1:] == classifier.weight.shape[1:] and len(found) != classes:
+            raise ArtifactError(
+                f"{self.path} tells {len(found)} classes apart, its share of the data has {classes}: give the data it "
+                "was trained for, or the share of the classes it knows"
+            )
+
+
+@dataclass(frozen=True)
+class Published:
+    """A network with the weights it comes with, without training."""
+
+    network: Network
+    share: DataFraction = WHOLE
+
+    def parts(self) -> tuple[Model, ...]:
+        return ()
+
+    def build(self, store: ModelStore) -> nn.Module:
+        return store.fresh(self.network, self.share.classes_of(store.classes), store.identity(self))
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """From safetensors, or from what torch.save wrote of a state dict; no pickle is ever run."""
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        with warnings.catch_warnings(action="ignore"):  # torch's, about what is odd in a file that is damaged
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise ArtifactError(f"{path} is missing") from None
+    except pickle.UnpicklingError:  # torch's own words advise to run it all the same
+        raise ArtifactError(
+            f"{path} is damaged or holds more than weights, and no pickle is run: give a file with the state dict alone"
+        ) from None
+    except Exception as error:  # parsing a damaged file raises almost anything
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ArtifactError(f"{path} cannot be read as weights: {reason}") from None
+    for wrapper in WRAPPERS:
+        if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
+            content = content[wrapper]
+    if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
+        raise ArtifactError(f"{path} holds no state dict: it has to map names to tensors")
+    return {str(name).removeprefix("module."): value for name, value in content.items()}

@@ -1,0 +1,239 @@
+"""Where models are made, and kept by content: what several methods or runs need is made once."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regnas.data import DataFraction, Split, Splits
+from regnas.errors import ArtifactError
+from regnas.networks import Network, macs_of
+from regnas.runtime.files import digest_of, read_json, require_keys, write_json
+from regnas.runtime.lock import exclusive
+from regnas.runtime.progress import Bar
+from regnas.runtime.randomness import key_to_int
+from regnas.runtime.tensors import load_into, load_tensors, save_tensors
+from regnas.runtime.workers import run_in_order
+from regnas.training import Clipping, Prepared, Recipe, Trainer, log_clipping, logits_on, spread_images
+from regnas.updates.models.content import content_of
+from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, Recorder, WatchedSamples, answers_in
+from regnas.updates.models.model import Costly, Model, Training, all_parts, share_of
+
+NETWORK = "network.safetensors"
+RECORD = "model.json"
+CHECKPOINTS = "checkpoints"
+
+Train = Callable[[nn.Module, Path], tuple[nn.Module, Clipping | None]]  # a network, and where its checkpoints go
+CHECKPOINTS_AGAIN = "checkpoints-again"  # of a network that is kept, and trained again for its answers by epoch
+
+
+@dataclass(frozen=True, eq=False)
+class ModelStore:
+    """Makes models on one data set, with one recipe and one seed.
+
+    ``folder`` keeps every trained network under the digest of all that decides its weights: what it is, its data and
+    recipe, the seed, and the ``conditions`` (machine and versions) under which the bits are the same.
+    """
+
+    splits: Splits
+    training: Recipe
+    fine_tuning: Recipe  # of trainings that start from the weights of another model
+    device: torch.device
+    calibration_images: int
+    folder: Path
+    seed: int
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    verbose: bool = False  # every training shows its own progress
+    watched: frozenset[Model] = frozenset()  # trainings whose answers are kept epoch by epoch; see epochs.py
+    _modules: dict[str, nn.Module] = field(default_factory=dict, repr=False)
+    _trained_on: dict[DataFraction, Split] = field(default_factory=dict, repr=False)
+    _identities: dict[Model, str] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_modules": {}}  # another process loads what it needs
+
+    # What a model is
+
+    def identity(self, model: Model) -> str:
+        """The digest of all that decides what this model computes, but for the machine."""
+        if model not in self._identities:
+            facts = [content_of(model, self._inner(model)), self.splits.digest, self.seed, self.calibration_images]
+            if isinstance(model, Training):
+                facts.append(content_of(model.recipe(self)))
+            self._identities[model] = digest_of(facts)
+        return self._identities[model]
+
+    def _inner(self, outer: Model) -> Callable[[Any], Any | None]:
+        return lambda value: self.identity(value) if isinstance(value, Model) and value is not outer else None
+
+    # What a model is made from
+
+    @property
+    def classes(self) -> int:
+        return len(self.splits.classes)
+
+    def samples(self, share: DataFraction) -> Split:
+        """The training samples of a share; the same ones whatever the seed, as a team's old data is what it is."""
+        if share not in self._trained_on:
+            self._trained_on[share] = share.of(self.splits.train, self.classes, seed=0)
+        return self._trained_on[share]
+
+    def fresh(self, network: Network, classes: int, identity: str) -> nn.Module:
+        """A network with random weights that are keyed by the content: no training repeats another's chance."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(key_to_int(self.seed, "start", identity))
+            return self.place(network.build(self.splits.input_shape, classes))
+
+    def place(self, network: nn.Module) -> nn.Module:
+        return network.to(self.device, memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]
+
+    def trainer(self, recipe: Recipe, share: DataFraction) -> Trainer:
+        return Trainer(recipe, self.samples(share), self.splits.preprocessing, self.device)
+
+    def calibration(self, share: DataFraction) -> Prepared:
+        """The images that batch-norm statistics are taken of."""
+        images = spread_images(self.samples(share), self.calibration_images)
+        return Prepared(images, self.splits.preprocessing, self.device)
+
+    def logits(self, model: Model, split: Split) -> Tensor:
+        """[samples of the split, classes of the model], on the CPU."""
+        return logits_on(self.module(model), split, self.splits.preprocessing, self.device)
+
+    # Making
+
+    def module(self, model: Model) -> nn.Module:
+        """The network of a model, frozen and in evaluation mode; made only where it is not yet there."""
+        identity = self.identity(model)
+        if identity not in self._modules:
+            self._modules[identity] = model.build(self).requires_grad_(False).eval()
+        return self._modules[identity]
+
+    def load_or_train(self, model: Training, network: nn.Module, train: Train) -> nn.Module:
+        """Load the trained weights of a model into ``network``; where there are none, train them and keep them."""
+        folder = self._folder_of(model)
+        if self.is_kept(model):
+            return self._load(folder, network)
+        with exclusive(folder, patient=True):  # another run may be at it
+            if self.is_kept(model):
+                return self._load(folder, network)
+            if (folder / RECORD).exists():
+                return self._trained_again(folder, network, train)
+            network, clipping = train(network, folder / CHECKPOINTS)
+            sha256 = save_tensors(folder / NETWORK, network.state_dict())
+            record = {"sha256": sha256, "model": content_of(model), "seed": self.seed}
+            if clipping is not None:  # a network of a joint training has no steps of its own
+                record["clipping"] = clipping.to_json()
+            write_json(folder / RECORD, record)
+            shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+        return network
+
+    def is_kept(self, model: Training) -> bool:
+        """Whether nothing has to be trained for it; of a watched model, whether its answers are there too."""
+        if not (self._folder_of(model) / RECORD).exists():
+            return False
+        return model not in self.watched or self.answers(model).epochs >= model.recipe(self).epochs
+
+    def _trained_again(self, folder: Path, network: nn.Module, train: Train) -> nn.Module:
+        """For the answers by epoch of a network that is kept without them: the same training, and the same bits."""
+        network, _ = train(network, folder / CHECKPOINTS_AGAIN)
+        record = read_json(folder / RECORD)
+        require_keys(record, ("sha256",), folder / RECORD)
+        known = load_tensors(folder / NETWORK, record["sha256"])
+        if not all(torch.equal(tensor.cpu(), known[name]) for name, tensor in network.state_dict().items()):
+            (folder / EPOCHS).unlink(missing_ok=True)
+            raise ArtifactError(
+                f"{folder / NETWORK} must be what its training comes to, got other weights when it was trained again "
+                "for its answers by epoch. Delete the folder."
+            )
+        shutil.rmtree(folder / CHECKPOINTS_AGAIN, ignore_errors=True)
+        return network
+
+    # What is known of a training
+
+    def name_of(self, model: Training) -> str:
+        """Short, for logs and reports: whose training it is, and the beginning of its digest."""
+        return " ".join(filter(None, (getattr(model, "replicate", ""), self.identity(model)[:6])))
+
+    def clipping(self, model: Training) -> Clipping | None:
+        """How many steps of the training of a kept model were clipped; None where an earlier version trained it."""
+        path = self._folder_of(model) / RECORD
+        known = read_json(path).get("clipping") if path.exists() else None
+        return None if known is None else Clipping.from_json(known)
+
+    def watched_samples(self, model: Training) -> WatchedSamples:
+        return WatchedSamples.of(self.samples(share_of(model)), self.splits.report)
+
+    def answers(self, model: Training) -> AnswersByEpoch:
+        """What the network answered its watched samples, epoch by epoch, as far as it is on record."""
+        return answers_in(self._folder_of(model) / EPOCHS, self.watched_samples(model))
+
+    def recorder(self, model: Training) -> Recorder | None:
+        if model not in self.watched:
+            return None
+        return Recorder(
+            path=self._folder_of(model) / EPOCHS,
+            samples=self.watched_samples(model),
+            calibration=self.calibration(share_of(model)),
+            preprocessing=self.splits.preprocessing,
+            device=self.device,
+        )
+
+    def macs(self, model: Model) -> int:
+        """Multiply-adds of one image."""
+        return macs_of(self.module(model), self.splits.input_shape)
+
+    def _folder_of(self, model: Model) -> Path:
+        return self.folder / digest_of([self.identity(model), content_of(self.conditions)])[:24]
+
+    def _load(self, folder: Path, network: nn.Module) -> nn.Module:
+        record = read_json(folder / RECORD)
+        require_keys(record, ("sha256",), folder / RECORD)
+        load_into(network, load_tensors(folder / NETWORK, record["sha256"]), folder / NETWORK)
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # left by a process that was killed just before
+        return network
+
+
+def training_macs(store: ModelStore, models: Iterable[Model], without: Iterable[Model] = ()) -> int:
+    """Multiply-adds of all gradients that these models need, but for those that are needed ``without`` them too."""
+    spared = all_parts(without)
+    return sum(
+        model.training_macs(store) for model in all_parts(models) if isinstance(model, Costly) and model not in spared
+    )
+
+
+def make_all(stores: Mapping[int, ModelStore], models: Mapping[int, Iterable[Model]], workers: int) -> None:
+    """Train whatever these models need and is not kept yet; workshops and models by seed."""
+    jobs: dict[tuple[int, Training], list[tuple[int, Training]]] = {}
+    for seed, wanted in models.items():
+        parts = all_parts(wanted)
+        trainings = [model for model in parts if isinstance(model, Training) and not stores[seed].is_kept(model)]
+        for model in reversed(trainings):
+            needed = all_parts(model.parts())
+            jobs[seed, model] = [(seed, part) for part in trainings if part in needed]
+    if not jobs:
+        return
+    verbose = workers == 1
+    make = partial(_make, {seed: replace(store, verbose=verbose) for seed, store in stores.items()})
+    with Bar("" if verbose else "train", len(jobs)) as bar:
+        for seed, model in run_in_order(jobs, make, workers):
+            bar.advance()
+            if not verbose:  # what workers log, nobody reads
+                _log_clipping(stores[seed], model)
+
+
+def _make(stores: Mapping[int, ModelStore], job: tuple[int, Training]) -> None:
+    seed, model = job
+    stores[seed].module(model)
+
+
+def _log_clipping(store: ModelStore, model: Training) -> None:
+    clipping = store.clipping(model)
+    if clipping is not None:
+        log_clipping(f"train {store.name_of(model)}, seed {store.seed}", clipping)

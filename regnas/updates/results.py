@@ -1,0 +1,240 @@
+"""From the predictions of all methods and seeds to the numbers of the report.
+
+Intervals and p-values are those of ``regnas.flips``: of a single seed those that ``regnas compare`` gives for the same
+prediction files, of several seeds over seeds and samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regnas.flips import (
+    LEVEL,
+    PairStatistics,
+    Predictions,
+    count_clusters,
+    mean_interval,
+    mean_nfr_values,
+    negative_flip_rate,
+    one_standard_error_choice,
+    pairs_of,
+    positive_flip_rate,
+    relative_negative_flip_rate,
+)
+
+BySeed = Sequence[Sequence[Predictions]]  # for each seed the models of a plan, from the oldest to the newest
+Values = NDArray[np.float64]  # [S, N], of each seed and sample
+Counterpart = Literal["none", "fine_tuning"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method came to."""
+
+    name: str  # of the method
+    label: str  # of its row
+    title: str
+    description: str
+    predictions: BySeed
+    parameters: int
+    training_cost: float  # relative to no treatment
+    counterpart: Counterpart = "none"  # what its differences refer to
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """The oldest and the newest model at one value of a swept key (of the untreated ones: at none)."""
+
+    value: float
+    report: BySeed
+    search: BySeed
+
+
+def summarize(
+    title: str,
+    scenario: str,
+    models: Sequence[str],
+    seeds: Sequence[int],
+    plain: BySeed,
+    floor: BySeed,
+    outcomes: Sequence[Outcome],
+    sweeps: Sequence[dict[str, Any]],
+    facts: dict[str, str],
+    fine_tuned: BySeed | None = None,
+) -> dict[str, Any]:
+    """All results as one JSON value.
+
+    ``plain`` are the predictions without treatment, ``fine_tuned`` those of plain fine-tuning, which methods that start
+    from the old weights are compared with; None if no outcome has this counterpart.
+    """
+    methods = [_method(outcome, models, seeds, plain, fine_tuned) for outcome in outcomes]
+    front = pareto_front([(method["error_rates"][-1]["mean"], method["mean_nfr"]["mean"]) for method in methods])
+    for method, on_front in zip(methods, front, strict=True):
+        method["on_front"] = on_front
+    return {
+        "title": title,
+        "scenario": scenario,
+        "models": list(models),
+        "seeds": list(seeds),
+        "samples": len(plain[0][0]),
+        "clusters": count_clusters(plain[0][0].groups, len(plain[0][0])),
+        "interval_level": LEVEL,
+        "noise_floor": _noise_floor(models[-1], floor),
+        "methods": methods,
+        "sweeps": list(sweeps),
+        "facts": facts,
+    }
+
+
+def summarize_sweep(
+    label: str, title: str, key: str, points: Sequence[SweepPoint], untreated: SweepPoint
+) -> dict[str, Any]:
+    """The curve of a swept key, and the value that the search split speaks for.
+
+    That is ``one_standard_error_choice`` on the search split: the fewest flips among the values whose error rate is
+    above that of the untreated model by no more than the standard error of this difference.
+    """
+    rows: list[dict[str, Any]] = [
+        {
+            "value": point.value,
+            "error_rate": over_seeds([1 - new.accuracy for _, new in point.report]),
+            "nfr": over_seeds([negative_flip_rate(old, new) for old, new in point.report]),
+            "relative_nfr": over_seeds([relative_negative_flip_rate(old, new) for old, new in point.report]),
+            "error_rate_difference": _difference(_errors(point.report) - _errors(untreated.report), point.report),
+            "search_error_rate": _mean([1 - new.accuracy for _, new in point.search]),
+            "search_nfr": _mean([negative_flip_rate(old, new) for old, new in point.search]),
+        }
+        for point in points
+    ]
+    chosen = one_standard_error_choice(
+        errors=[_errors(point.search).mean(axis=0) for point in points],
+        flips=[_flips(point.search, 0, -1).mean(axis=0) for point in points],
+        untreated_errors=_errors(untreated.search).mean(axis=0),
+        groups=untreated.search[0][0].groups,
+    )
+    value = None if chosen is None else points[chosen].value
+    return {"method": label, "title": title, "key": key, "points": rows, "chosen": value}
+
+
+def over_seeds(values: Sequence[float]) -> dict[str, Any]:
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {"mean": _mean(values), "spread": spread, "values": [float(value) for value in values]}
+
+
+def pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """For each point whether no other is at least as low in both and lower in one."""
+    return [
+        not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in points)
+        for point in points
+    ]
+
+
+def _method(
+    outcome: Outcome, models: Sequence[str], seeds: Sequence[int], plain: BySeed, fine_tuned: BySeed | None
+) -> dict[str, Any]:
+    """Differences refer to the counterpart of the method; those ``_to_none`` refer to no treatment for all methods."""
+    by_seed = outcome.predictions
+    counterpart = plain if fine_tuned is None or outcome.counterpart == "none" else fine_tuned
+    statistics = [pairs_of(predictions) for predictions in by_seed]  # Holm's correction is over the pairs of a seed
+    pairs = [(low, high) for high in range(len(models)) for low in range(high)]
+    return {
+        "name": outcome.name,
+        "label": outcome.label,
+        "title": outcome.title,
+        "description": outcome.description,
+        "counterpart": outcome.counterpart,
+        "error_rates": [
+            {"model": name, **over_seeds([1 - predictions[index].accuracy for predictions in by_seed])}
+            for index, name in enumerate(models)
+        ],
+        "pairs": [
+            {
+                "reference": models[low],
+                "new": models[high],
+                "nfr": over_seeds([negative_flip_rate(seed[low], seed[high]) for seed in by_seed]),
+                "nfr_interval": _interval(_flips(by_seed, low, high), by_seed, "rate"),
+                "relative_nfr": over_seeds([relative_negative_flip_rate(seed[low], seed[high]) for seed in by_seed]),
+                "pfr": over_seeds([positive_flip_rate(seed[low], seed[high]) for seed in by_seed]),
+                "nfr_difference": _compared(by_seed, counterpart, partial(_flips, low=low, high=high)),
+                "nfr_difference_to_none": _compared(by_seed, plain, partial(_flips, low=low, high=high)),
+                "by_seed": [
+                    {"seed": seed, **_pair(found[low, high])} for seed, found in zip(seeds, statistics, strict=True)
+                ],
+            }
+            for low, high in pairs
+        ],
+        "mean_nfr": {
+            **over_seeds(_mean_flips(by_seed).mean(axis=1).tolist()),
+            "interval": _interval(_mean_flips(by_seed), by_seed, "rate"),
+        },
+        "mean_nfr_difference": _compared(by_seed, counterpart, _mean_flips),
+        "mean_nfr_difference_to_none": _compared(by_seed, plain, _mean_flips),
+        "error_rate_difference": _compared(by_seed, counterpart, _errors),
+        "error_rate_difference_to_none": _compared(by_seed, plain, _errors),
+        "parameters": outcome.parameters,
+        "training_cost": outcome.training_cost,
+    }
+
+
+def _pair(found: PairStatistics) -> dict[str, Any]:
+    return {
+        "nfr": found.nfr,
+        "pfr": found.pfr,
+        "nfr_interval": list(found.nfr_interval),
+        "accuracy_difference": found.accuracy_difference,
+        "accuracy_difference_interval": list(found.accuracy_difference_interval),
+        "mcnemar_p": found.mcnemar_p,
+        "mcnemar_p_corrected": found.mcnemar_p_corrected,
+    }
+
+
+def _compared(mine: BySeed, others: BySeed, values: Callable[[BySeed], Values]) -> dict[str, Any] | None:
+    """The paired difference of what ``values`` gives for the two; None if they answer alike everywhere."""
+    alike = all(
+        np.array_equal(own.predicted, other.predicted)
+        for own_models, other_models in zip(mine, others, strict=True)
+        for own, other in zip(own_models, other_models, strict=True)
+    )
+    return None if alike else _difference(values(mine) - values(others), mine)
+
+
+def _noise_floor(model: str, floor: BySeed) -> dict[str, Any]:
+    """Both directions count: neither of the two trainings is the old one."""
+    rates = [(negative_flip_rate(one, other) + negative_flip_rate(other, one)) / 2 for one, other in floor]
+    errors = [1 - (one.accuracy + other.accuracy) / 2 for one, other in floor]
+    return {"model": model, "nfr": over_seeds(rates), "error_rate": over_seeds(errors)}
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Rounded, so that means which differ in the rounding of their sums alone are a tie."""
+    return round(float(np.mean(values)), 12)
+
+
+def _flips(by_seed: BySeed, low: int, high: int) -> Values:
+    """1 if the sample is a negative flip in the seed: [S, N]."""
+    return np.stack([seed[low].correct & ~seed[high].correct for seed in by_seed]).astype(np.float64)
+
+
+def _mean_flips(by_seed: BySeed) -> Values:
+    """The share of the pairs of an earlier and a later model in which the sample flips: [S, N]."""
+    return np.stack([mean_nfr_values(seed) for seed in by_seed])
+
+
+def _errors(by_seed: BySeed) -> Values:
+    """1 if the newest model has the sample wrong: [S, N]."""
+    return np.stack([~seed[-1].correct for seed in by_seed]).astype(np.float64)
+
+
+def _difference(values: Values, like: BySeed) -> dict[str, Any]:
+    """The mean of a paired difference [S, N] with its interval over samples and, if there are several, seeds."""
+    return {"mean": float(values.mean(axis=0).mean()), "interval": _interval(values, like, "difference")}
+
+
+def _interval(values: Values, like: BySeed, kind: Literal["rate", "difference"]) -> list[float]:
+    return list(mean_interval(values, like[0][0].groups, kind))

@@ -1,0 +1,268 @@
+"""The whole update study, from a configuration to a report.
+
+Every trained network is kept by its content, so that resuming is running again: what is there is only loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from regnas.errors import ConfigurationError
+from regnas.family.updated import write_updated
+from regnas.networks import parameters_of
+from regnas.report.diagnostics import diagnostics_of
+from regnas.report.update.report import write_update_report
+from regnas.report.update.values import UNTREATED, titles
+from regnas.runs.config import LoadedConfig, describe
+from regnas.runs.folder import RunFolder
+from regnas.runtime.files import write_json
+from regnas.runtime.progress import track
+from regnas.updates.config import UpdateConfig
+from regnas.updates.epochs import BY_EPOCH, evaluate_by_epoch, remembered_by_epoch, watched_variants, watching
+from regnas.updates.job import UpdateJob, check_stages, load_splits, open_stores, prepare
+from regnas.updates.methods import METHODS, Chain, Method
+from regnas.updates.methods.fine_tuning import FineTuning
+from regnas.updates.methods.none import NoTreatment
+from regnas.updates.models import (
+    Model,
+    Training,
+    all_parts,
+    clipped_steps,
+    clipped_trainings,
+    make_all,
+    network_of,
+    training_macs,
+    weights_in,
+)
+from regnas.updates.results import Counterpart, Outcome, summarize
+from regnas.updates.study_tuning import TUNE, tuned, tuning_results
+from regnas.updates.sweeps import SWEEPS, evaluate_sweep, plan_sweep, remembered_sweeps
+
+FINE_TUNING = "fine_tuning"  # its name among the methods
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method with one kind of references."""
+
+    name: str  # of the method
+    label: str  # of its row
+    title: str
+    description: str
+    plan: tuple[Model, ...]  # one model for every release
+    counterpart: Counterpart = "none"
+
+
+def run_update(
+    config: LoadedConfig[UpdateConfig],
+    folder: RunFolder,
+    sweeps: Sequence[str] = (),
+    by_epoch: Sequence[str] = (),
+    tune: bool = False,
+) -> dict[str, Any]:
+    """Train, predict, compare; the results, which are also in the report.
+
+    ``tune`` chooses the keys of methods that are "auto" again, whatever the configuration has for them.
+    """
+    swept = remembered_sweeps(folder, sweeps)
+    job = prepare(config, folder)
+    if tune:
+        folder.keep(TUNE, True)
+    with folder.timed("tune"):
+        job, choices = tuned(job)
+    config = job.config
+    variants = plan_all(config, job.chain)
+    plain = NoTreatment().plan(job.chain)
+    floor = noise_floor_models(job.chain, plain)
+    followed = remembered_by_epoch(folder, config.values, by_epoch)
+    watched = watched_variants(config.values, variants, followed)
+    if followed:
+        write_json(folder.path / BY_EPOCH, followed)
+    job = watching(job, watched)
+    curves = {sweep: plan_sweep(job, sweep) for sweep in swept.values()}
+    if swept:  # and all can be planned: a bad one would be in the way for good
+        write_json(folder.path / SWEEPS, list(swept))
+    wanted = [model for variant in variants for model in variant.plan]
+    wanted += [*plain, *floor]
+    wanted += [model for curve in curves.values() for plan in curve.values() for model in plan]
+    with folder.timed("train"):
+        make_all(job.stores, dict.fromkeys(job.seeds, wanted), config.values.machine.workers)
+    with folder.timed("predict"):
+        outcomes = [outcome_of(job, variant, plain) for variant in track(variants, "predict", len(variants))]
+        results = summarize(
+            title=config.name,
+            scenario=describe_scenario(job.chain),
+            models=[stage.name for stage in job.chain.stages],
+            seeds=job.seeds,
+            plain=[job.predict(seed, plain) for seed in job.seeds],
+            floor=[job.predict(seed, floor) for seed in job.seeds],
+            outcomes=outcomes,
+            sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
+            facts=_facts(job),
+            fine_tuned=next((each.predictions for each in outcomes if each.name == FINE_TUNING), None),
+        )
+        results["tuning"] = tuning_results(job, choices)
+        rows = dict(zip((outcome.label for outcome in outcomes), titles(results), strict=True))
+        results["diagnostics"] = _diagnostics(job, outcomes, rows)
+        results["by_epoch"] = evaluate_by_epoch(job, watched, rows)
+        _note_clipping(job, results, {"no treatment": plain, **{each.label: each.plan for each in variants}})
+    with folder.timed("report"):
+        export_networks(job, variants)
+        write_update_report(results, folder.report)
+    return results
+
+
+def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
+    """Everything that can be checked without training: the scenario in words, and the trainings it takes a seed."""
+    values = config.values
+    stores = open_stores(values, load_splits(values), {})
+    check_stages(values.chain, stores[values.seeds[0]])
+    plain = NoTreatment().plan(values.chain)
+    wanted = [*plain, *noise_floor_models(values.chain, plain)]
+    wanted += [model for variant in plan_all(config, values.chain) for model in variant.plan]
+    return describe_scenario(values.chain), sum(isinstance(model, Training) for model in all_parts(wanted))
+
+
+def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
+    """Every method, and in a chain of three or more every targeted one with each kind of references.
+
+    Methods that start from the old weights are compared with plain fine-tuning, which is added if it is not configured:
+    against a model trained from scratch, they would be credited with what fine-tuning alone does. If the releases are
+    fine-tuned anyway, no treatment is plain fine-tuning, and nothing is added.
+    """
+    values = config.values
+    variants, problems = [], []
+    for label, method in values.methods.items():
+        kinds = values.references if method.targeted and len(chain.stages) > 2 else ("chain",)
+        for kind in kinds:
+            suffix = f" ({kind})" if len(chain.stages) > 2 and method.targeted else ""
+            try:
+                plan = method.plan(replace(chain, references=kind))
+            except ConfigurationError as error:
+                problems.append(f"{config.name}: {error}")
+                break
+            row = f"{label}-{kind}" if suffix else label
+            name = next(name for name, part in METHODS.items() if isinstance(method, part))
+            counterpart: Counterpart = "fine_tuning" if method.fine_tunes and name != FINE_TUNING else "none"
+            variants.append(Variant(name, row, f"{method.title}{suffix}", _first_line(method), plan, counterpart))
+    if not problems:
+        variants = _with_counterparts(variants, chain)
+    labels = [variant.label for variant in variants]
+    problems += [
+        f"{config.name}: two methods would be called {label} in the report: rename one of them"
+        for label in dict.fromkeys(labels)
+        if labels.count(label) > 1
+    ]
+    if problems:
+        raise ConfigurationError(*problems)
+    return variants
+
+
+def _with_counterparts(variants: Sequence[Variant], chain: Chain) -> list[Variant]:
+    """Add plain fine-tuning before the first method that is compared with it."""
+    compared = [variant.counterpart == "fine_tuning" for variant in variants]
+    if not any(compared):
+        return list(variants)
+    method = FineTuning()
+    plan = method.plan(chain)
+    if plan == NoTreatment().plan(chain):
+        return [replace(variant, counterpart="none") for variant in variants]
+    if any(variant.name == FINE_TUNING for variant in variants):
+        return list(variants)
+    place = compared.index(True)
+    added = Variant(FINE_TUNING, FINE_TUNING, method.title, _first_line(method), plan)
+    return [*variants[:place], added, *variants[place:]]
+
+
+def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, ...]:
+    """Two trainings of the newest release that differ in chance alone."""
+    stage = chain.stages[-1]
+    return stage.repeats(plain[-2], 2)
+
+
+def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Outcome:
+    """Predict with a method's models, keep the predictions and the new networks, and say what it all cost."""
+    store = job.stores[job.seeds[0]]
+    predictions = []
+    for seed in job.seeds:
+        predictions.append(job.predict(seed, variant.plan))
+        for stage, predicted in zip(job.chain.stages, predictions[-1], strict=True):
+            predicted.save(job.folder.predictions / f"seed-{seed}" / variant.label / f"{stage.name}.npz")
+    untreated = training_macs(store, plain[1:], without=plain[:1])
+    treated = training_macs(store, variant.plan[1:], without=variant.plan[:1])
+    return Outcome(
+        name=variant.name,
+        label=variant.label,
+        title=variant.title,
+        description=variant.description,
+        predictions=predictions,
+        parameters=parameters_of(store.module(variant.plan[-1])),
+        training_cost=treated / untreated,
+        counterpart=variant.counterpart,
+    )
+
+
+def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
+    """The new model of every method that ends in one network, for whoever ships it."""
+    name, release = list(job.config.values.models.items())[-1]
+    networks = {
+        (variant.label, seed): job.stores[seed].module(model)
+        for variant in variants
+        if network_of(model := variant.plan[-1]) == release.network and weights_in(model) == model
+        for seed in job.seeds
+    }
+    known = job.splits.classes[: release.share.classes_of(len(job.splits.classes))]
+    data = job.splits.summary() | {"classes": list(known)}
+    write_updated(job.folder.path / "models", networks, job.config.table["models"][name]["network"], data)
+
+
+def describe_scenario(chain: Chain) -> str:
+    """What changes along the chain, in words."""
+    releases = [stage.release for stage in chain.stages]
+    changes = ["same architecture" if len({release.network for release in releases}) == 1 else "other architecture"]
+    for key, what in (("samples", "more samples"), ("classes", "more classes")):
+        shares = [getattr(release, key) for release in releases]
+        if len(set(shares)) > 1:
+            changes.append(f"{what} ({' → '.join(f'{share:.0%}' for share in shares)})")
+    if any(release.start == "previous" for release in releases):
+        changes.append("fine-tuned from the old weights")
+    if len(releases) > 2:
+        changes.append(f"a chain of {len(releases)}")
+    return ", ".join(changes)
+
+
+def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str, str]) -> dict[str, Any] | None:
+    """From the oldest to the newest model, all seeds together; what is not treated comes first."""
+    ordered = sorted(outcomes, key=lambda outcome: outcome.name != UNTREATED)
+    methods = [(each.label, rows[each.label], [(seed[0], seed[-1]) for seed in each.predictions]) for each in ordered]
+    return diagnostics_of(job.chain.stages[0].name, job.chain.stages[-1].name, methods)
+
+
+def _note_clipping(job: UpdateJob, results: dict[str, Any], plans: Mapping[str, Sequence[Model]]) -> None:
+    """Under the first method that needs a training, so that what all share is told of no treatment."""
+    trainings = [each for seed in job.seeds for each in clipped_trainings(job.stores[seed], plans)]
+    results["clipping"] = [each.to_json() for each in trainings]
+    results["facts"]["Clipped steps"] = clipped_steps(trainings)
+
+
+def _first_line(method: Method) -> str:
+    return (type(method).__doc__ or "").splitlines()[0]
+
+
+def _facts(job: UpdateJob) -> dict[str, str]:
+    values = job.config.values
+    samples = ", ".join(f"{split.name} {len(split):,}" for split in job.splits.all)
+    networks = "; ".join(f"{name}: {describe(job.config.table['models'][name], 'network')}" for name in values.models)
+    recipe = f"{values.training.epochs} epochs, learning rate {values.training.learning_rate:g}"
+    tuning = values.fine_tuning or values.training
+    return {
+        "Data": f"{describe(job.config.table, 'data')}: {samples}",
+        "Data digest": job.splits.digest[:16],
+        "Models": networks,
+        "Training": recipe,
+        "Fine-tuning": f"{tuning.epochs} epochs, learning rate {tuning.learning_rate:g}",
+        "Seeds": ", ".join(map(str, values.seeds)),
+        **job.folder.conditions(),
+    }
