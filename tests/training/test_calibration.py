@@ -153,7 +153,7 @@ def test_an_exception_leaves_no_hook_and_no_mode_behind(size):
 
 @pytest.mark.parametrize(
     ("wanted", "side", "count"),
-    [(None, 16, 50_000), (None, 32, 50_000), (None, 64, 32_768), (None, 224, 2_675), (7, 224, 7), (10**6, 224, 10**6)],
+    [(None, 16, 50_000), (None, 32, 50_000), (None, 64, 32_768), (None, 224, 2_674), (7, 224, 7), (10**6, 224, 10**6)],
 )
 def test_what_a_configuration_leaves_open_is_as_many_images_as_the_memory_bears(wanted, side, count):
     assert calibration_count(wanted, side, side) == count
