@@ -3,10 +3,11 @@
     python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS [--only STUDY ...]
 
 runs the presets ``update_cifar10`` (a larger architecture), ``update_digits`` (more data, from scratch),
-``update_cifar10_data`` and ``update_digits_data`` (fine-tuning on more data), with every key that is "auto" chosen on
-the search split, and writes update_cifar10.json and update_cifar10.md beside this file, from all studies that are in
-RUNS. CIFAR10 is a folder with train/<class>/*.jpg and test/<class>/*.jpg. What was interrupted is resumed. If RUNS has
-folders seed0, seed1, ... of ``benchmarks/digits_seeds.py``, the orders of the search are read from those.
+``update_cifar10_data`` and ``update_digits_data`` (fine-tuning on more data), and writes update_cifar10.json and
+update_cifar10.md beside this file. Keys that are "auto" have the values that the presets keep under [chosen]; --tune
+chooses all of them again on the search split. CIFAR10 is a folder with train/<class>/*.jpg and test/<class>/*.jpg.
+What was interrupted is resumed. Studies that are not in RUNS stay as update_cifar10.json has them. If RUNS has folders
+seed0, seed1, ... of ``benchmarks/digits_seeds.py``, the orders of the search are read from those.
 
 An order "A below B" is decided by the 95 % interval of the paired difference A - B over seeds and samples: it agrees if
 the interval lies below 0, disagrees if it lies above 0, and is undecided otherwise.
@@ -33,7 +34,9 @@ from regnas.report.update.tables import update_markdown
 
 HERE = Path(__file__).parent
 NOTES = HERE / "update_cifar10_notes.md"
+RECORD = HERE / "update_cifar10.json"
 SWEEP = "bcwi.alpha=0:1:0.1"
+SEARCH_TITLE = "digits, search"
 
 BySeed = Sequence[Sequence[Predictions]]
 Measure = Literal["NFR", "ER"]
@@ -118,6 +121,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
     parser.add_argument("--cache", type=Path, help="where trained networks are kept, if not in the user's cache")
     parser.add_argument("--only", nargs="*", choices=STUDIES, help="studies to run; those that are there are published")
+    parser.add_argument("--tune", action="store_true", help='choose every key that is "auto" again')
     options = parser.parse_args()
     for study in STUDIES if options.only is None else options.only:
         run(study, options)
@@ -130,21 +134,24 @@ def main() -> None:
     ]
     families = sorted(path.parents[1] for path in options.runs.glob("seed[0-9]*/report/flips.json"))
     if families:
-        orders += [{"study": "digits, search", **decided(order, *of_families(families, order))} for order in SEARCH]
-    result = {
+        orders += [{"study": SEARCH_TITLE, **decided(order, *of_families(families, order))} for order in SEARCH]
+    found = {
         "command": "python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS",
         "cores": os.cpu_count(),
         "studies": [recorded(study, options.runs / study) for study in there],
         "orders": orders,
     }
-    (HERE / "update_cifar10.json").write_text(json.dumps(result, indent=1) + "\n")
-    (HERE / "update_cifar10.md").write_text(markdown(result))
-    print(orders_table(orders))
+    result = with_record(found, json.loads(RECORD.read_text(encoding="utf-8")))
+    RECORD.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (HERE / "update_cifar10.md").write_text(markdown(result), encoding="utf-8")
+    print(orders_table(result["orders"]))
 
 
 def run(study: str, options: argparse.Namespace) -> None:
     folder = options.runs / study
-    command = [sys.executable, "-m", "regnas", "update", study, "--out", str(folder), "--resume", "--tune"]
+    command = [sys.executable, "-m", "regnas", "update", study, "--out", str(folder), "--resume"]
+    if options.tune:
+        command.append("--tune")
     if STUDIES[study].photographs:
         if options.images is None:
             raise SystemExit(f"{study} needs --images")
@@ -167,6 +174,30 @@ def recorded(study: str, folder: Path) -> dict[str, Any]:
     for name in ("diagnostics", "by_epoch", "clipping"):
         results.pop(name, None)
     return {"preset": study, "seconds": round(sum(facts["timings"].values())), "results": results}
+
+
+def with_record(found: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """Add what was recorded before: studies that were not run again, and the grids behind values under [chosen]."""
+    earlier = {study["preset"]: study for study in known["studies"]}
+    studies = {study["preset"]: study for study in found["studies"]}
+    for preset, study in studies.items():
+        if preset in earlier:
+            study["results"]["tuning"] = with_grids(study["results"], earlier[preset]["results"])
+    titles = {each["study"] for each in found["orders"]}
+    orders = [*found["orders"], *(each for each in known["orders"] if each["study"] not in titles)]
+    places = [*(study.title for study in STUDIES.values()), SEARCH_TITLE]
+    return found | {
+        "studies": [studies.get(preset, earlier.get(preset)) for preset in STUDIES if preset in studies | earlier],
+        "orders": sorted(orders, key=lambda each: places.index(each["study"])),
+    }
+
+
+def with_grids(results: dict[str, Any], earlier: dict[str, Any]) -> list[dict[str, Any]]:
+    """The choices of this run, after those of an earlier run for methods that this run has and did not tune."""
+    labels = {method["label"] for method in results["methods"]}
+    tuned = {choice["label"] for choice in results["tuning"]}
+    kept = [choice for choice in earlier["tuning"] if choice["label"] in labels - tuned]
+    return [*kept, *results["tuning"]]
 
 
 def is_there(folder: Path, order: Order) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.update_cifar10 import STUDIES, Order, decided, markdown, measured, orders_table, verdict
+from benchmarks.update_cifar10 import STUDIES, Order, decided, markdown, measured, orders_table, verdict, with_record
 from regnas.flips import Predictions
 from regnas.updates.config import load_update
 
@@ -80,3 +80,27 @@ def test_what_does_not_agree_stands_out():
     assert "| **disagrees** | 10.00 and 0.25 | +9.75 [" in rows[-1]
     page = markdown({"command": "x", "cores": 2, "studies": [], "orders": []})
     assert "0 agrees, 0 disagrees, 0 undecided" in page
+
+
+def recorded_study(preset: str, values: dict[str, float], labels: tuple[str, ...]) -> dict:
+    tuning = [{"label": label, "value": value} for label, value in values.items()]
+    return {"preset": preset, "results": {"methods": [{"label": label} for label in labels], "tuning": tuning}}
+
+
+def test_studies_that_were_not_run_again_and_the_grids_behind_chosen_values_stay_on_record():
+    first, second = list(STUDIES)[:2]
+    known = {
+        "studies": [recorded_study(first, {"kd": 0.3, "gone": 1.0}, ("kd", "gone")), recorded_study(second, {}, ())],
+        "orders": [{"study": STUDIES[each].title, "claim": f"earlier {each}"} for each in (first, second)],
+    }
+    found = {
+        "studies": [recorded_study(first, {"elodi": 0.5}, ("kd", "elodi"))],
+        "orders": [{"study": STUDIES[first].title, "claim": "now"}],
+    }
+    result = with_record(found, known)
+    assert [each["preset"] for each in result["studies"]] == [first, second]
+    assert result["studies"][0]["results"]["tuning"] == [
+        {"label": "kd", "value": 0.3},
+        {"label": "elodi", "value": 0.5},
+    ]
+    assert [each["claim"] for each in result["orders"]] == ["now", f"earlier {second}"]
