@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from regnas.runtime.files import write_bytes
@@ -59,16 +61,18 @@ class Picture:
 
 
 def picture(draw: Callable[[], Figure]) -> Picture:
-    """Draw once under the common style."""
+    """Draw under the common style."""
     with _common_style():
         figure = draw()
-        return Picture(_saved(figure, "svg").decode(), _saved(figure, "png"))
+        document = _svg(figure)
+        figure.set_layout_engine("none")  # it is laid out: doing that again takes as long as drawing
+        return Picture(document, _png(figure))
 
 
 def svg(draw: Callable[[], Figure]) -> str:
     """Draw under the common style and return the SVG document."""
     with _common_style():
-        return _saved(draw(), "svg").decode()
+        return _svg(draw())
 
 
 def write_picture(path: Path, drawn: Picture) -> None:
@@ -86,11 +90,20 @@ def _common_style() -> Iterator[None]:
         yield
 
 
-def _saved(figure: Figure, kind: str) -> bytes:
+# The canvases write files themselves: Figure.savefig would draw every figure twice, the first time for the layout alone.
+# Files name no date and no program, so that the same data give the same bytes.
+
+
+def _svg(figure: Figure) -> str:
     sink = io.BytesIO()
-    # No date, and no address of the program that drew it either.
-    nothing = dict.fromkeys({"svg": ("Date", "Creator", "Format", "Type"), "png": ("Software",)}[kind])
-    figure.savefig(sink, format=kind, metadata=nothing, dpi=DOTS)
+    FigureCanvasSVG(figure).print_svg(sink, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return sink.getvalue().decode()
+
+
+def _png(figure: Figure) -> bytes:
+    sink = io.BytesIO()
+    figure.set_dpi(DOTS)
+    FigureCanvasAgg(figure).print_png(sink, metadata={"Software": None})
     return sink.getvalue()
 
 
