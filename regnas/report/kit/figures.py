@@ -90,7 +90,7 @@ def _common_style() -> Iterator[None]:
         yield
 
 
-# The canvases write files themselves: Figure.savefig would draw every figure twice, the first time for the layout alone.
+# The canvases write the files: Figure.savefig would draw each figure twice, the first time for the layout alone.
 # Files name no date and no program, so that the same data give the same bytes.
 
 
