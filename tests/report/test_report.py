@@ -52,8 +52,8 @@ def test_all_files_are_written_and_the_json_is_what_was_returned(ordinary: Repor
 
 def test_page_is_written_last(ordinary: ReportContents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setattr("regnas.report.write_json", lambda path, value: written.append(path.name))
-    for module in ("regnas.report", "regnas.report.kit.figures"):
+    monkeypatch.setattr("regnas.report.family.report.write_json", lambda path, value: written.append(path.name))
+    for module in ("regnas.report.family.report", "regnas.report.kit.figures"):
         monkeypatch.setattr(f"{module}.write_bytes", lambda path, value: written.append(path.name))
     write_report(ordinary, tmp_path)
     assert set(written) == FILES
