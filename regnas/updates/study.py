@@ -144,7 +144,7 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
                 problems.append(f"{config.name}: {error}")
                 break
             row = f"{label}-{kind}" if suffix else label
-            name = next(name for name, part in METHODS.items() if isinstance(method, part))
+            name = METHODS.name_of(method) or type(method).__name__
             counterpart: Counterpart = "fine_tuning" if method.fine_tunes and name != FINE_TUNING else "none"
             variants.append(Variant(name, row, f"{method.title}{suffix}", _first_line(method), plan, counterpart))
     if not problems:
