@@ -57,6 +57,7 @@ def install_lake(monkeypatch) -> None:
 def empty_store(monkeypatch, home: Path) -> Path:
     """The folder of imported supernets of a user who has none yet."""
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     return home / ".cache" / "regnas" / "supernets"
 
 
