@@ -42,7 +42,7 @@ from regnas.runtime.machine import describe_machine
 from regnas.search import Evolution, Measures, Trial
 from regnas.search.evaluation import LARGEST_GROUP, CandidateRunner, ExecutorChoice, in_prefix_order
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace, contains
-from regnas.supernet import supernet_plugins
+from regnas.supernet import SUPERNETS
 
 IMAGENET = ((3, 224, 224), 1000)
 COUNT, REPEATS = 100, 5
@@ -52,7 +52,7 @@ IDENTITY = Preprocessing((0.0,) * 3, (1 / 255,) * 3)
 
 
 def space_of(name: str, size: int = 224) -> SearchSpace:
-    return supernet_plugins()[name]().space((3, size, size), 1000)
+    return SUPERNETS[name]().space((3, size, size), 1000)
 
 
 def around(millions: float) -> Budget:
@@ -167,7 +167,7 @@ def bred(space: SearchSpace, budget: Budget, count: int, seed: int = 0) -> list[
 def evaluation() -> dict[str, Any]:
     """A candidate with its calibration: MobileNetV3 at 64 pixels, 256 + 256 images."""
     torch.manual_seed(0)
-    plugin = supernet_plugins()["ofa_mobilenet_v3"]()
+    plugin = SUPERNETS["ofa_mobilenet_v3"]()
     supernet = plugin.supernet((3, 64, 64), 1000).eval()
     space = plugin.space((3, 64, 64), 1000)
     candidates = bred(space, Budget.parse("24M +- 2 %"), 3 * LARGEST_GROUP)
@@ -277,7 +277,7 @@ def memory() -> dict[str, Any]:
 
 def _memory(count: int) -> dict[str, Any]:
     torch.manual_seed(0)
-    plugin = supernet_plugins()["ofa_mobilenet_v3"]()
+    plugin = SUPERNETS["ofa_mobilenet_v3"]()
     space = plugin.space(*IMAGENET)
     plugin.supernet((3, 32, 32), 10)  # imports
     before = resident()

@@ -75,7 +75,9 @@ def verify(folder: Annotated[Path, typer.Argument(help="The folder of a family, 
 
 def _wanted(formats: list[str] | tuple[str, ...], int8: bool) -> list[str]:
     """The formats beside safetensors, in the order asked for."""
-    known = ("safetensors", "onnx", "torch-export")
+    from regnas.family.export import FORMATS
+
+    known = ["safetensors", *(name for name in FORMATS if name != "onnx-int8")]
     problems = [f"--format {name}: unknown (known: {', '.join(known)})" for name in formats if name not in known]
     if problems:
         raise ConfigurationError(*problems)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 
 from regnas.cli.app import app
+from regnas.components.registry import Registry
 
 
 @app.command(name="list")
@@ -17,19 +20,20 @@ def list_parts() -> None:
     from regnas.runs.baselines import BASELINES
     from regnas.runs.config import is_update, load_table, presets
     from regnas.search import ALGORITHMS, REWARDS
-    from regnas.supernet import supernet_plugins
+    from regnas.supernet import SUPERNETS
     from regnas.training import SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
     from regnas.updates.methods import METHODS
 
     table = Table(box=None, pad_edge=False)
     for column in ("kind", "name", "what it is"):
         table.add_column(column)
-    searching = (supernet_plugins(), REWARDS, ALGORITHMS, BASELINES)
+    searching = (SUPERNETS, REWARDS, ALGORITHMS, BASELINES)
     training = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS)
     updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
-    for registry in (*searching, *training, *updating, DATASETS):
-        for name, part in registry.items():
-            table.add_row(registry.kind, name, (part.__doc__ or "").splitlines()[0])
+    registries: tuple[Registry[Any], ...] = (*searching, *training, *updating, DATASETS)
+    for registry in registries:
+        for name, summary in registry.summaries().items():
+            table.add_row(registry.kind, name, summary)
         table.add_section()
     for name in presets():
         command = "update" if is_update(load_table(name)[1]) else "run"

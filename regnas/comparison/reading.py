@@ -30,12 +30,10 @@ from regnas.comparison.files.columns import (
     PredictionFile,
     too_many,
 )
-from regnas.comparison.files.npz import NpzFile
+from regnas.comparison.files.readers import READERS
 from regnas.components.registry import nearest
 from regnas.errors import ArtifactError
 from regnas.flips import Predictions
-
-SUFFIXES = (".npz", ".csv", ".parquet", ".jsonl", ".ndjson")
 
 SMALLEST = float(np.finfo(np.float32).tiny)
 
@@ -118,28 +116,16 @@ def stem_of(path: Path) -> str:
 
 
 def _open(path: Path) -> PredictionFile:
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in READERS:
         found = f'the suffix "{path.suffix}"' if path.suffix else "no suffix"
-        raise ArtifactError(f"{path} has {found}: prediction files are {_listed(SUFFIXES)}")
+        known = [f".{suffix}" for suffix in READERS]
+        raise ArtifactError(f"{path} has {found}: prediction files are {_listed(known)}")
     if not path.exists():
         raise ArtifactError(f"{path} is missing")
     if not path.is_file():
         raise ArtifactError(f"{path} is not a file: name the prediction files themselves")
-    if suffix == ".npz":
-        return NpzFile(path)
-    # pyarrow is imported for its formats alone
-    if suffix == ".csv":
-        from regnas.comparison.files.csv import CsvFile
-
-        return CsvFile(path)
-    if suffix == ".parquet":
-        from regnas.comparison.files.parquet import ParquetFile
-
-        return ParquetFile(path)
-    from regnas.comparison.files.json_lines import JsonLinesFile
-
-    return JsonLinesFile(path)
+    return READERS[kind](path)
 
 
 def _scores(file: PredictionFile, keep: bool) -> str | None:

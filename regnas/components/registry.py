@@ -1,37 +1,240 @@
-"""Names for the parts that a configuration can choose."""
+"""Tables of the parts that a configuration can name; packages and scripts can add their own.
+
+A package adds a part by an entry point in the group of the table:
+
+    [project.entry-points."regnas.losses"]
+    mine = "my_package.losses:Mine"
+
+A script adds a part by one line, the decorator ``register`` of the table:
+
+    @LOSSES.register("mine")
+    @dataclass(frozen=True)
+    class Mine: ...
+
+Worker processes find entry points again. They get the parts of a script by importing it, so the script starts its work
+under ``if __name__ == "__main__":``. Parts of an interactive session are refused there (``runtime/importable.py``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, is_dataclass
 from difflib import get_close_matches
-from typing import Generic, TypeVar
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from regnas.errors import ConfigurationError
+from regnas.errors import ConfigurationError, EnvironmentProblem
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Part = TypeVar("Part")
+Added = TypeVar("Added")
+
+
+class UnknownPart(ConfigurationError, KeyError):
+    """A table has no part of this name."""
+
+    __str__ = Exception.__str__  # a KeyError would show its message in quotes
 
 
 def nearest(name: str, known: list[str]) -> str:
-    """``; did you mean "x"?`` when one of the known names looks like this one, else nothing."""
+    """``; did you mean "x"?`` if one of the known names is similar, else nothing."""
     close = get_close_matches(name, known, n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
-class Registry(Mapping[str, type[Part]], Generic[Part]):
-    """A table from names to classes; a miss says what there is."""
+def check_component(part: Any) -> None:
+    """Refuse with a ``ValueError`` what a configuration cannot build: a component is a frozen dataclass."""
+    if not (isinstance(part, type) and is_dataclass(part) and part.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+        raise ValueError(f"must be a frozen dataclass, got {part!r}")
 
-    def __init__(self, kind: str, parts: Mapping[str, type[Part]]) -> None:
+
+@dataclass(frozen=True)
+class _Offer:
+    """A part under a name, and who offers it."""
+
+    source: str  # "module:attribute"; two offers of one source are the same
+    owner: str  # for errors
+    load: Callable[[], Any]
+    trusted: bool = False  # a part of regnas itself
+
+
+class Registry(Mapping[str, Part]):
+    """A table from names to parts: those of regnas, of installed packages and of the running script.
+
+    Entry points are looked up on first use and imported one by one: a package that cannot be imported fails only if a
+    part of it is used.
+
+    Args:
+        kind: what messages call a part, such as "loss".
+        group: the entry point group of packages that add parts; "" for none.
+        parts: the parts of regnas; a text "module:attribute" is imported on first use.
+        check: raises ``ValueError`` for a part from outside that cannot be used.
+        base: another table whose parts belong to this one too, except those named in ``without``.
+
+    Example:
+        >>> numbers = Registry("number", "", {"fraction": "fractions:Fraction"})
+        >>> "fraction" in numbers, numbers.get("complex")
+        (True, None)
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        group: str,
+        parts: Mapping[str, Part | str],
+        check: Callable[[Any], None] = check_component,
+        base: Registry[Any] | None = None,
+        without: Collection[str] = (),
+    ) -> None:
         self.kind = kind
-        self._parts = dict(parts)
+        self.group = group
+        self._own = {name: _own_offer(part) for name, part in parts.items()}
+        self._registered: dict[str, _Offer] = {}
+        self._loaded: dict[str, Any] = {name: part for name, part in parts.items() if not isinstance(part, str)}
+        self._check = check
+        self._base = base
+        self._without = frozenset(without)
 
-    def __getitem__(self, name: str) -> type[Part]:
-        if name not in self._parts:
-            known = sorted(self._parts)
-            raise ConfigurationError(f'unknown {self.kind} "{name}"{nearest(name, known)} (known: {", ".join(known)})')
-        return self._parts[name]
+    def __getitem__(self, name: str) -> Part:
+        offers = self._offers(name)
+        if not offers:
+            known = sorted(self)
+            raise UnknownPart(f'unknown {self.kind} "{name}"{nearest(name, known)} (known: {", ".join(known)})')
+        if len(offers) > 1:
+            raise ConfigurationError(_taken_twice(self.kind, name, [offer.owner for offer in offers]))
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name, offers[0])
+        part: Part = self._loaded[name]
+        return part
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and bool(self._offers(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._parts)
+        inherited = [name for name in self._base or () if name not in self._without]
+        return iter(dict.fromkeys([*self._own, *inherited, *self._packaged, *self._registered]))
 
     def __len__(self) -> int:
-        return len(self._parts)
+        return sum(1 for _ in self)
+
+    def register(self, name: str) -> Callable[[Added], Added]:
+        """Return a decorator that adds a part under a name.
+
+        A class that is defined again, as by a notebook cell that runs twice, replaces the former one.
+
+        Args:
+            name: what configurations call the part.
+
+        Example:
+            >>> from dataclasses import dataclass
+            >>> from regnas.search import REWARDS
+            >>> @REWARDS.register("squared_flips")
+            ... @dataclass(frozen=True)
+            ... class SquaredFlips:
+            ...     def __call__(self, measures):
+            ...         return measures.top1 - measures.mean_nfr**2
+        """
+
+        def add(part: Added) -> Added:
+            try:
+                self._check(part)
+            except ValueError as error:
+                raise ConfigurationError(f'the {self.kind} "{name}" {error}') from None
+            source = source_of(part)
+            taken = [offer.owner for offer in self._offers(name) if offer.source != source]
+            if taken:
+                raise ConfigurationError(_taken_twice(self.kind, name, [*taken, source]))
+            self._registered[name] = _Offer(source, source, lambda: part)
+            self._loaded[name] = part
+            return part
+
+        return add
+
+    def name_of(self, component: object) -> str | None:
+        """The name of a component's class in this table; None if it was not taken from here."""
+        found = (name for name, part in self._loaded.items() if part is type(component))
+        return next(found, None) or (self._base.name_of(component) if self._base else None)
+
+    def summaries(self) -> dict[str, str]:
+        """For every name the first line of the part's docstring; for a part that cannot be used, the reason."""
+        return {name: self._summary(name) for name in self}
+
+    def usable(self) -> dict[str, Part]:
+        """All parts but those that cannot be imported or have two owners."""
+        found = {}
+        for name in self:
+            with suppress(ConfigurationError, EnvironmentProblem):
+                found[name] = self[name]
+        return found
+
+    def _summary(self, name: str) -> str:
+        try:
+            lines = (self[name].__doc__ or "").splitlines()
+        except (ConfigurationError, EnvironmentProblem) as error:
+            return str(error)
+        return lines[0] if lines else ""
+
+    @cached_property
+    def _packaged(self) -> dict[str, list[_Offer]]:
+        if not self.group:
+            return {}
+        from importlib.metadata import entry_points
+
+        found: dict[str, dict[str, _Offer]] = {}
+        for point in entry_points(group=self.group):
+            found.setdefault(point.name, {}).setdefault(point.value, _packaged_offer(point))
+        return {name: list(offers.values()) for name, offers in found.items()}
+
+    def _offers(self, name: str) -> list[_Offer]:
+        """One for each source: a package may register a part that is its entry point too."""
+        offers = [self._own[name]] if name in self._own else []
+        offers += self._packaged.get(name, [])
+        offers += [self._registered[name]] if name in self._registered else []
+        if self._base is not None and name not in self._without:
+            offers += self._base._offers(name)
+        return list({offer.source: offer for offer in offers}.values())
+
+    def _load(self, name: str, offer: _Offer) -> Any:
+        try:
+            part = offer.load()
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise EnvironmentProblem(
+                f'the {self.kind} "{name}" of {offer.owner} must be importable, got {reason}. '
+                "Repair or uninstall the package."
+            ) from error
+        if not offer.trusted:
+            try:
+                self._check(part)
+            except ValueError as error:
+                raise ConfigurationError(f'the {self.kind} "{name}" of {offer.owner} {error}') from None
+        return part
+
+
+def source_of(part: Any) -> str:
+    """Where a part is defined, as "module:name"; of a value, where its class is."""
+    kind = part if hasattr(part, "__qualname__") else type(part)
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _own_offer(part: Any) -> _Offer:
+    source = part if isinstance(part, str) else source_of(part)
+    return _Offer(source, f"regnas ({source})", lambda: _import(source), trusted=True)
+
+
+def _packaged_offer(point: EntryPoint) -> _Offer:
+    package = point.dist.name if point.dist else "an unknown package"
+    return _Offer(point.value, f"{package} ({point.value})", point.load)
+
+
+def _import(source: str) -> Any:
+    module, _, attribute = source.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _taken_twice(kind: str, name: str, owners: list[str]) -> str:
+    return f'the {kind} "{name}" must have one owner, got {" and ".join(owners)}. Rename one, or uninstall its package.'

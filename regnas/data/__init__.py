@@ -20,8 +20,9 @@ class DataSet(Protocol):
     def load(self) -> Splits: ...
 
 
-DATASETS: Registry[DataSet] = Registry(
+DATASETS: Registry[type[DataSet]] = Registry(
     "data set",
+    "regnas.data",
     {
         "digits": Digits,
         "cifar10": Cifar10,

@@ -19,6 +19,7 @@ from regnas.data.preprocessing import IMAGENET
 from regnas.data.splits import Split, SplitName, Splits
 from regnas.data.streaming import Images, StreamedImages
 from regnas.errors import DataError
+from regnas.runtime.cache_folder import cache_folder
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class ImageFolder:
     channels: int = 3
     search_fraction: float = 0.1
     seed: int = 0
-    cache: str = "~/.cache/regnas"
+    cache: str = ""  # by default regnas in $XDG_CACHE_HOME or ~/.cache
     transform: Transform = "fit"
     keep: Literal["all", "search"] = "all"
     search_images: int = 0
@@ -112,7 +113,7 @@ class ImageFolder:
 
     @property
     def _place(self) -> Path:
-        return Path(self.cache).expanduser() / "image_folder"
+        return (Path(self.cache).expanduser() if self.cache else cache_folder()) / "image_folder"
 
 
 def folder_split(

@@ -15,13 +15,14 @@ from regnas.data.holding_out import check_fraction
 from regnas.data.numbering import numbered_split
 from regnas.data.splits import Split, Splits
 from regnas.errors import DataError, EnvironmentProblem
+from regnas.runtime.cache_folder import cache_folder
 
 
 @dataclass(frozen=True)
 class _TorchvisionSet:
     """The official training part is divided into train and search, the official test part is the report split."""
 
-    root: str = "~/.cache/regnas"
+    root: str = ""  # by default regnas in $XDG_CACHE_HOME or ~/.cache
     search_fraction: float = 0.1
     seed: int = 0
 
@@ -39,7 +40,11 @@ class _TorchvisionSet:
 
     @property
     def place(self) -> Path:
-        return Path(self.root).expanduser() / self.folder
+        return self._root / self.folder
+
+    @property
+    def _root(self) -> Path:
+        return Path(self.root).expanduser() if self.root else cache_folder()
 
     def _part(self, name: str, *, train: bool, first_group: int) -> tuple[Split, tuple[str, ...]]:
         official = self._official(train)
@@ -51,7 +56,7 @@ class _TorchvisionSet:
         from torchvision import datasets  # here because it takes seconds to import
 
         official = getattr(datasets, self.official_name)
-        root = Path(self.root).expanduser()
+        root = self._root
         try:
             # its bar on standard error stays: a download takes minutes; what it says on standard output does not
             with contextlib.redirect_stdout(io.StringIO()):

@@ -37,8 +37,9 @@ class Loss(Protocol):
     def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor: ...
 
 
-LOSSES: Registry[Loss] = Registry(
+LOSSES: Registry[type[Loss]] = Registry(
     "loss",
+    "regnas.losses",
     {
         "cross_entropy": CrossEntropy,
         "naive": Naive,
@@ -56,8 +57,9 @@ LOSSES: Registry[Loss] = Registry(
     },
 )
 
-FEATURE_LOSSES: Registry[FeatureLoss] = Registry(
+FEATURE_LOSSES: Registry[type[FeatureLoss]] = Registry(
     "feature loss",
+    "regnas.feature_losses",
     {
         "backward_compatible": BackwardCompatible,
         "regression_alleviating": RegressionAlleviating,

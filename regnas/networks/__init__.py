@@ -21,7 +21,9 @@ class Network(Protocol):
     def build(self, input_shape: tuple[int, int, int], classes: int) -> nn.Module: ...
 
 
-NETWORKS: Registry[Network] = Registry("network", {"small_resnet": SmallResNet, "torchvision": TorchvisionModel})
+NETWORKS: Registry[type[Network]] = Registry(
+    "network", "regnas.networks", {"small_resnet": SmallResNet, "torchvision": TorchvisionModel}
+)
 
 __all__ = [
     "NETWORKS",

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from regnas.flips import Predictions, diagnose
-from regnas.flips.diagnostics import BINS
+from regnas.flips.diagnostics import BINS, Diagnostics
 from regnas.report.kit.markdown import markdown_table, plain
 
 Values = Mapping[str, Any]
-Pairs = Sequence[tuple[Predictions, Predictions]]
 
 LOWEST_RANK = 5  # and all below it are shown together
 
@@ -31,12 +29,13 @@ HEADER = (
 )
 
 
-def diagnostics_of(reference: str, new: str, methods: Sequence[tuple[str, str, Pairs]]) -> dict[str, Any] | None:
-    """Of methods (name, title, pairs of a reference and a new model); those without logits are left out."""
-    found = [(name, title, diagnose(pairs)) for name, title, pairs in methods]
+def diagnostics_of(
+    reference: str, new: str, methods: Sequence[tuple[str, str, Diagnostics | None]]
+) -> dict[str, Any] | None:
+    """Of methods (name, title, what ``diagnose`` found); those without logits are left out."""
     told = [
         {"name": name, "title": title, **diagnosed.to_json()}
-        for name, title, diagnosed in found
+        for name, title, diagnosed in methods
         if diagnosed is not None
     ]
     return {"reference": reference, "new": new, "methods": told} if told else None

@@ -32,7 +32,7 @@ from regnas.search import (
     check_order,
 )
 from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
-from regnas.supernet import InputShape, SupernetPlugin, supernet_plugins
+from regnas.supernet import SUPERNETS, InputShape, SupernetPlugin
 from regnas.training import (
     SCHEDULES,
     SHRINKINGS,
@@ -207,7 +207,7 @@ def _builder() -> Builder:
     return Builder(
         {
             DataSet: DATASETS,
-            SupernetPlugin: supernet_plugins(),
+            SupernetPlugin: SUPERNETS,
             Loss: LOSSES,
             Reward: REWARDS,
             SearchAlgorithm: ALGORITHMS,

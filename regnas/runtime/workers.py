@@ -21,6 +21,7 @@ from torch import multiprocessing
 
 from regnas.errors import EnvironmentProblem
 from regnas.runtime import signals
+from regnas.runtime.importable import check_importable
 
 Job = TypeVar("Job", bound=Hashable)
 Prepared = TypeVar("Prepared")
@@ -40,6 +41,7 @@ def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None],
             work(job)
             yield job
         return
+    check_importable((work, jobs))
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     arguments = (os.getpid(), stop, torch.get_num_threads())
@@ -61,6 +63,7 @@ class WorkerProcess:
     """One process that is prepared once and then takes calls; when it dies, its calls raise BrokenProcessPool."""
 
     def __init__(self, prepare: Callable[[Prepared], None], argument: Prepared) -> None:
+        check_importable((prepare, argument))
         context = multiprocessing.get_context("spawn")
         self._stop = context.Event()
         arguments = (os.getpid(), self._stop, torch.get_num_threads(), prepare, argument)

@@ -25,7 +25,7 @@ OLD = "old predictions"  # as a reference; no member is called so, since names o
 def check_order(order: Order, algorithm: SearchAlgorithm) -> None:
     """Refuse an algorithm that cannot search in this order."""
     if order == "joint" and not isinstance(algorithm, Chains):
-        given = next((name for name, kind in ALGORITHMS.items() if kind is type(algorithm)), type(algorithm).__name__)
+        given = ALGORITHMS.name_of(algorithm) or type(algorithm).__name__
         raise ValueError(
             f'algorithm must be evolution or random with order = "joint", got {given}. Use one of these, or order = '
             '"smallest_first" or "front"'

@@ -51,4 +51,6 @@ class TopOneAndFlips:
         return self.l1 * measures.top1 - self.l2 * measures.mean_nfr
 
 
-REWARDS: Registry[Reward] = Registry("reward", {"R0": TopOne, "R1": FewestFlips, "R2": TopOneAndFlips})
+REWARDS: Registry[type[Reward]] = Registry(
+    "reward", "regnas.rewards", {"R0": TopOne, "R1": FewestFlips, "R2": TopOneAndFlips}
+)

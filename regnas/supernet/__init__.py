@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor, nn
@@ -76,14 +75,13 @@ def space_of(plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> S
         raise ConfigurationError(f"supernet: {error}") from None
 
 
-def supernet_plugins() -> Registry[SupernetPlugin]:
-    found = entry_points(group="regnas.supernets")
-    return Registry("supernet", {point.name: point.load() for point in found})
+# Those that come with regnas are entry points too.
+SUPERNETS: Registry[type[SupernetPlugin]] = Registry("supernet", "regnas.supernets", {})
 
 
 def build_plugin(table: Mapping[str, Any]) -> SupernetPlugin:
     """The plug-in that a manifest describes by the same table as a configuration."""
-    builder = Builder({SupernetPlugin: supernet_plugins()})
+    builder = Builder({SupernetPlugin: SUPERNETS})
     plugin: SupernetPlugin | None = builder.component(SupernetPlugin, table, "supernet")
     if plugin is None:
         raise ArtifactError(f"the manifest's supernet cannot be built: {'; '.join(builder.problems)}")

@@ -69,4 +69,6 @@ class HalfCosine:
         return 0.5 * (1 - math.cos(math.pi * (progress - self.start) / (1 - self.start)))
 
 
-SCHEDULES: Registry[Schedule] = Registry("schedule", {"constant": Constant, "ramp": Ramp, "half_cosine": HalfCosine})
+SCHEDULES: Registry[type[Schedule]] = Registry(
+    "schedule", "regnas.schedules", {"constant": Constant, "ramp": Ramp, "half_cosine": HalfCosine}
+)

@@ -64,4 +64,6 @@ class Progressive:
         return whole.elastic_in(frozenset(self.order[:phase]))
 
 
-SHRINKINGS: Registry[Shrinking] = Registry("shrinking", {"none": WholeSpace, "progressive": Progressive})
+SHRINKINGS: Registry[type[Shrinking]] = Registry(
+    "shrinking", "regnas.shrinkings", {"none": WholeSpace, "progressive": Progressive}
+)

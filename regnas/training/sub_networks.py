@@ -109,8 +109,9 @@ class Given:
         return list(self.architectures)
 
 
-SUB_NETWORKS: Registry[SubNetworks] = Registry(
+SUB_NETWORKS: Registry[type[SubNetworks]] = Registry(
     "sub-networks",
+    "regnas.sub_networks",
     {"sandwich": Sandwich, "nested": Nested, "attentive": Attentive},
 )
 

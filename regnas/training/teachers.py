@@ -92,8 +92,9 @@ class EnsembleOfSupernets:
         return of.ensemble()
 
 
-TEACHERS: Registry[Teacher] = Registry(
+TEACHERS: Registry[type[Teacher]] = Registry(
     "teacher",
+    "regnas.teachers",
     {
         "largest": Largest,
         "smaller": Smaller,

@@ -26,7 +26,8 @@ class UpdateConfig:
     ``references`` are tried one after the other where there are three models or more. ``fine_tuning`` is the recipe of
     every training that starts from another model's weights. ``chosen`` holds, for keys of methods that are "auto", what
     an earlier study chose; keys without an entry are chosen on the search split with the first ``tuning_seeds`` seeds.
-    ``cache`` keeps trained networks for further runs.
+    ``cache`` is the folder that keeps trained networks for further runs; by default ``regnas/models`` in
+    ``$XDG_CACHE_HOME`` or ``~/.cache``.
     ``by_epoch`` names methods (or "all") whose flips are drawn against the epochs of the new model's training.
     """
 
@@ -41,7 +42,7 @@ class UpdateConfig:
     seeds: tuple[int, ...] = (0,)
     calibration_images: int | None = None  # as many as are enough
     by_epoch: tuple[str, ...] = ()
-    cache: str = "~/.cache/regnas/models"
+    cache: str = ""
     machine: Machine = field(default_factory=Machine)
 
     def __post_init__(self) -> None:

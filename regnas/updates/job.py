@@ -13,7 +13,9 @@ from regnas.errors import ConfigurationError
 from regnas.flips import Predictions
 from regnas.runs.config import LoadedConfig, describe
 from regnas.runs.folder import RunFolder
+from regnas.runtime.cache_folder import cache_folder
 from regnas.runtime.machine import choose_device
+from regnas.runtime.memory import BoundedCache
 from regnas.runtime.signals import stop_if_asked
 from regnas.training import calibration_count, predictions_from
 from regnas.updates.config import UpdateConfig
@@ -22,8 +24,13 @@ from regnas.updates.models import Model, ModelStore
 
 # What decides the bits of a training, of all that a run remembers of its machine.
 DECISIVE_VERSIONS = ("regnas", "torch", "numpy")
+LOGITS_LIMIT = 2**30  # bytes of logits kept in memory
 
 log = logging.getLogger("regnas")
+
+
+def logits_cache(limit: int = LOGITS_LIMIT) -> BoundedCache[tuple[int, Model, str], Predictions]:
+    return BoundedCache(limit, lambda predictions: 0 if predictions.logits is None else predictions.logits.nbytes)
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,9 @@ class UpdateJob:
     stores: Mapping[int, ModelStore]  # by seed
     chain: Chain
     evaluated_on: dict[str, Split] = field(default_factory=dict)  # by the name of the whole split
-    known: dict[tuple[int, Model, str], Predictions] = field(default_factory=dict)  # many methods share models
+    # Many methods share models. Answers are few bytes for each sample and all kept; logits are not.
+    known: dict[tuple[int, Model, str], Predictions] = field(default_factory=dict)
+    with_logits: BoundedCache[tuple[int, Model, str], Predictions] = field(default_factory=logits_cache)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -47,18 +56,31 @@ class UpdateJob:
         return replace(self.chain.stages[0].release.share, samples=1.0).of(split, len(self.splits.classes), seed=0)
 
     def predict(self, seed: int, models: Sequence[Model], split: Split | None = None) -> list[Predictions]:
-        """What models answer for the old classes of the report split, or of another one."""
+        """What models answer for the old classes of the report split, or of another one; without logits."""
         whole = split or self.splits.report
+        return [self._answers(seed, model, whole) for model in models]
+
+    def predict_logits(self, seed: int, models: Sequence[Model]) -> list[Predictions]:
+        """The same for the report split, with logits."""
+        return [self._logits(seed, model, self.splits.report) for model in models]
+
+    def _answers(self, seed: int, model: Model, whole: Split) -> Predictions:
+        key = seed, model, whole.name
+        if key not in self.known:
+            self.known[key] = self._logits(seed, model, whole).changed(logits=None)
+        return self.known[key]
+
+    def _logits(self, seed: int, model: Model, whole: Split) -> Predictions:
         if whole.name not in self.evaluated_on:
             self.evaluated_on[whole.name] = self.on_old_classes(whole)
         chosen, store = self.evaluated_on[whole.name], self.stores[seed]
-        for model in models:
-            if (seed, model, chosen.name) not in self.known:
-                stop_if_asked()
-                logits = store.logits(model, chosen)
-                predictions = predictions_from(store.identity(model)[:12], logits, chosen, keep_logits=True)
-                self.known[seed, model, chosen.name] = predictions
-        return [self.known[seed, model, chosen.name] for model in models]
+
+        def predict() -> Predictions:
+            stop_if_asked()
+            logits = store.logits(model, chosen)
+            return predictions_from(store.identity(model)[:12], logits, chosen, keep_logits=True)
+
+        return self.with_logits.get((seed, model, whole.name), predict)
 
 
 def prepare(config: LoadedConfig[UpdateConfig], folder: RunFolder) -> UpdateJob:
@@ -93,7 +115,7 @@ def open_stores(values: UpdateConfig, splits: Splits, conditions: Mapping[str, A
             fine_tuning=values.fine_tuning or values.training,
             device=choose_device(values.machine.device),
             calibration_images=calibration_count(values.calibration_images, *splits.input_shape[1:]),
-            folder=Path(values.cache).expanduser(),
+            folder=Path(values.cache).expanduser() if values.cache else cache_folder() / "models",
             seed=seed,
             conditions=conditions,
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from regnas.flips import (
     LEVEL,
+    Diagnostics,
     PairStatistics,
     Predictions,
     count_clusters,
@@ -45,6 +46,7 @@ class Outcome:
     parameters: int
     training_cost: float  # relative to no treatment
     counterpart: Counterpart = "none"  # what its differences refer to
+    diagnostics: Diagnostics | None = None  # of the flips from the oldest to the newest model
 
 
 @dataclass(frozen=True)

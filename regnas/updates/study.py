@@ -11,6 +11,7 @@ from typing import Any
 
 from regnas.errors import ConfigurationError
 from regnas.family.updated import write_updated
+from regnas.flips import diagnose
 from regnas.networks import parameters_of
 from regnas.report.diagnostics import diagnostics_of
 from regnas.report.update.report import write_update_report
@@ -18,6 +19,7 @@ from regnas.report.update.values import UNTREATED, titles
 from regnas.runs.config import LoadedConfig, describe
 from regnas.runs.folder import RunFolder
 from regnas.runtime.files import write_json
+from regnas.runtime.memory import LazyMapping
 from regnas.runtime.progress import track
 from regnas.updates.config import UpdateConfig
 from regnas.updates.epochs import BY_EPOCH, evaluate_by_epoch, remembered_by_epoch, watched_variants, watching
@@ -144,7 +146,7 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
                 problems.append(f"{config.name}: {error}")
                 break
             row = f"{label}-{kind}" if suffix else label
-            name = next(name for name, part in METHODS.items() if isinstance(method, part))
+            name = METHODS.name_of(method) or type(method).__name__
             counterpart: Counterpart = "fine_tuning" if method.fine_tunes and name != FINE_TUNING else "none"
             variants.append(Variant(name, row, f"{method.title}{suffix}", _first_line(method), plan, counterpart))
     if not problems:
@@ -185,11 +187,13 @@ def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, .
 def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Outcome:
     """Predict with a method's models, keep the predictions and the new networks, and say what it all cost."""
     store = job.stores[job.seeds[0]]
-    predictions = []
+    predictions, ends = [], []
     for seed in job.seeds:
-        predictions.append(job.predict(seed, variant.plan))
-        for stage, predicted in zip(job.chain.stages, predictions[-1], strict=True):
+        with_logits = job.predict_logits(seed, variant.plan)
+        for stage, predicted in zip(job.chain.stages, with_logits, strict=True):
             predicted.save(job.folder.predictions / f"seed-{seed}" / variant.label / f"{stage.name}.npz")
+        ends.append((with_logits[0], with_logits[-1]))
+        predictions.append(job.predict(seed, variant.plan))
     untreated = training_macs(store, plain[1:], without=plain[:1])
     treated = training_macs(store, variant.plan[1:], without=variant.plan[:1])
     return Outcome(
@@ -201,18 +205,20 @@ def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Ou
         parameters=parameters_of(store.module(variant.plan[-1])),
         training_cost=treated / untreated,
         counterpart=variant.counterpart,
+        diagnostics=diagnose(ends),
     )
 
 
 def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
     """The new model of every method that ends in one network, for whoever ships it."""
     name, release = list(job.config.values.models.items())[-1]
-    networks = {
-        (variant.label, seed): job.stores[seed].module(model)
+    models = {
+        (variant.label, seed): model
         for variant in variants
         if network_of(model := variant.plan[-1]) == release.network and weights_in(model) == model
         for seed in job.seeds
     }
+    networks = LazyMapping(models, lambda key: job.stores[key[1]].module(models[key]))
     known = job.splits.classes[: release.share.classes_of(len(job.splits.classes))]
     data = job.splits.summary() | {"classes": list(known)}
     write_updated(job.folder.path / "models", networks, job.config.table["models"][name]["network"], data)
@@ -236,7 +242,7 @@ def describe_scenario(chain: Chain) -> str:
 def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str, str]) -> dict[str, Any] | None:
     """From the oldest to the newest model, all seeds together; what is not treated comes first."""
     ordered = sorted(outcomes, key=lambda outcome: outcome.name != UNTREATED)
-    methods = [(each.label, rows[each.label], [(seed[0], seed[-1]) for seed in each.predictions]) for each in ordered]
+    methods = [(each.label, rows[each.label], each.diagnostics) for each in ordered]
     return diagnostics_of(job.chain.stages[0].name, job.chain.stages[-1].name, methods)
 
 

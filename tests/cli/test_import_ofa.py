@@ -194,9 +194,9 @@ def test_a_folder_that_cannot_be_made_is_the_environments(refusal, original, tmp
 KILLED = """
 import sys, time
 from regnas.runtime import tensors
-from tests.supernet.imports.lake import Lake, Point
-import regnas.supernet
-regnas.supernet.entry_points = lambda group: [Point("lake", Lake)]
+from tests.supernet.imports.lake import Lake, table_of
+from regnas.supernet import SUPERNETS
+SUPERNETS.__dict__ = table_of(lake=Lake)
 save = tensors.save_file
 def slow(content, path):
     save(content, path)

@@ -14,11 +14,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from regnas.networks import classifier_of
 from regnas.space import Budget, BudgetSampler, Stage, contains
-from regnas.supernet import supernet_plugins
+from regnas.supernet import SUPERNETS
 from regnas.training import calibrate
 
 CLASSES = 7
-PLUGINS = supernet_plugins()
+PLUGINS = SUPERNETS
 USUAL_SHAPE = (3, 32, 32)
 SHAPES = {"elastic_resnet": (1, 16, 16), "ofa_mobilenet_v3_small": (1, 16, 16)}
 # Narrow ones of the published spaces: the same code and the same choices, with fewer numbers to copy and to compare.

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from regnas.flips import Predictions
+from regnas.flips import Predictions, diagnose
 from regnas.report.diagnostics import diagnostics_markdown, diagnostics_of, rows, share_by_rank, summary
 from regnas.report.family.report import write_report
 from regnas.report.update.epoch_plots import flips_by_epoch_in_words
@@ -33,7 +33,9 @@ NEW = answered([(0.2, 0.7, 0.1), (0.9, 0.05, 0.05), (0.2, 0.1, 0.7)], "new")
 
 @pytest.fixture(scope="module")
 def diagnostics():
-    return diagnostics_of("old", "new", [("none", "No treatment", [(OLD, NEW)]), ("same", "Same", [(OLD, OLD)])])
+    return diagnostics_of(
+        "old", "new", [("none", "No treatment", diagnose([(OLD, NEW)])), ("same", "Same", diagnose([(OLD, OLD)]))]
+    )
 
 
 def test_what_one_sees_is_said_in_words(diagnostics):
@@ -60,7 +62,7 @@ def test_ranks_from_five_on_are_shown_together():
 
 def test_without_logits_there_is_nothing_to_say():
     bare = OLD.answered_by("bare", OLD.predicted)
-    assert diagnostics_of("old", "new", [("none", "No treatment", [(bare, NEW)])]) is None
+    assert diagnostics_of("old", "new", [("none", "No treatment", diagnose([(bare, NEW)]))]) is None
     assert diagnostics_markdown(None) == ""
 
 

@@ -9,7 +9,7 @@ import torch
 from regnas.data import Preprocessing
 from regnas.search.evaluation import CandidateRunner
 from regnas.space import Budget, BudgetSampler
-from regnas.supernet import supernet_plugins
+from regnas.supernet import SUPERNETS
 
 SHAPE, CLASSES = (3, 32, 32), 10
 
@@ -18,7 +18,7 @@ def test_calibrated_candidates_predict_what_ofas_predict():
     from ofa.imagenet_classification.elastic_nn.utils import set_running_statistics
 
     torch.manual_seed(0)
-    plugin = supernet_plugins()["ofa_mobilenet_v3"]()
+    plugin = SUPERNETS["ofa_mobilenet_v3"]()
     supernet, space = plugin.supernet(SHAPE, CLASSES).eval(), plugin.space(SHAPE, CLASSES)
     anywhere, random = BudgetSampler(space, Budget(*space.macs_range)), Random(0)
     some = [anywhere.sample(random) for _ in range(3)]

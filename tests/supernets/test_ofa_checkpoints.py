@@ -7,7 +7,7 @@ import torch
 
 from regnas.errors import ArtifactError
 from regnas.runtime.tensors import load_into
-from regnas.supernet import ImportsCheckpoints, build_plugin, supernet_plugins
+from regnas.supernet import SUPERNETS, ImportsCheckpoints, build_plugin
 from supernets.ofa_mobilenet_v3 import OFAMobileNetV3
 from supernets.ofa_proxyless import OFAProxyless
 from supernets.ofa_resnet50 import OFAResNet50
@@ -90,7 +90,7 @@ def test_counters_that_early_files_lack_start_at_zero(plugin, supernet, foreign)
 
 
 def test_published_supernets_can_be_built_from_their_tables():
-    importing = [kind() for kind in supernet_plugins().values() if hasattr(kind, "published")]
+    importing = [kind() for kind in SUPERNETS.values() if hasattr(kind, "published")]
     published = {each.name: each for plugin in importing for each in plugin.published}
     assert set(published) == {
         "ofa_mbv3_d234_e346_k357_w1.0",

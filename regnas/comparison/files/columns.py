@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,6 +53,8 @@ class Content:
 
 class PredictionFile(Protocol):
     """An opened file: what it holds is known, and nothing large is read yet."""
+
+    def __init__(self, path: Path) -> None: ...
 
     @property
     def columns(self) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """The family as files: weights, other formats, model cards; each file is run and compared before it is listed."""
 
-from regnas.family.export.formats import FORMATS, require_packages
+from regnas.family.export.formats import FORMATS, Format, Material, require_packages
 from regnas.family.export.tables import disagreements, export_table
 from regnas.family.export.writing import (
     Origin,
@@ -15,6 +15,8 @@ from regnas.family.export.writing import (
 
 __all__ = [
     "FORMATS",
+    "Format",
+    "Material",
     "Origin",
     "current_family",
     "disagreements",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from regnas.components.registry import Registry
 from regnas.errors import EnvironmentProblem
 from regnas.family.export.onnx_files import int8_bytes, onnx_bytes, onnx_network
 from regnas.family.export.torch_export_files import torch_export_bytes, torch_export_network
@@ -36,6 +37,14 @@ class Material:
 
 @dataclass(frozen=True)
 class Format:
+    """How a network becomes a file and the file a network again.
+
+    suffix: of the file, without the first dot
+    packages: what must be installed
+    content: the bytes of the file
+    network: the file as a function from preprocessed images [N, *input_shape] to logits [N, classes]
+    """
+
     suffix: str
     packages: tuple[str, ...]
     content: Callable[[Material], bytes]
@@ -54,19 +63,31 @@ def _torch_export(material: Material) -> bytes:
     return torch_export_bytes(material.network, material.input_shape, material.metadata)
 
 
-FORMATS = {
-    "onnx": Format("onnx", ONNX_PACKAGES, _onnx, onnx_network),
-    "onnx-int8": Format("int8.onnx", ONNX_PACKAGES, _int8, onnx_network),
-    "torch-export": Format("pt2", (), _torch_export, torch_export_network),
-}
+def _check(part: object) -> None:
+    if not isinstance(part, Format):
+        raise ValueError(f"must be a regnas.family.export.Format, got {part!r}")
+
+
+FORMATS: Registry[Format] = Registry(
+    "export format",
+    "regnas.formats",
+    {
+        "onnx": Format("onnx", ONNX_PACKAGES, _onnx, onnx_network),
+        "onnx-int8": Format("int8.onnx", ONNX_PACKAGES, _int8, onnx_network),
+        "torch-export": Format("pt2", (), _torch_export, torch_export_network),
+    },
+    _check,
+)
 
 
 def require_packages(formats: Sequence[str]) -> None:
     """Before anything is trained or searched for an export that cannot be written."""
-    needed = [package for name in formats if name in FORMATS for package in FORMATS[name].packages]
-    missing = [package for package in dict.fromkeys(needed) if not _installed(package)]
-    if missing:
+    needed = {package: name for name in reversed(formats) if name in FORMATS for package in FORMATS[name].packages}
+    missing = [package for package in needed if not _installed(package)]
+    if set(missing) & set(ONNX_PACKAGES):
         raise EnvironmentProblem(f"ONNX files need {', '.join(missing)}: pip install 'regnas[onnx]'")
+    if missing:
+        raise EnvironmentProblem(f"{needed[missing[0]]} files need {', '.join(missing)}: pip install {missing[0]}")
 
 
 def _installed(package: str) -> bool:

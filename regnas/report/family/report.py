@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from regnas.flips import diagnose
 from regnas.report.diagnostics import diagnostics_markdown, diagnostics_of
 from regnas.report.diagnostics_plots import first_in_detail, methods_side_by_side
 from regnas.report.family.architecture_plot import architectures
@@ -53,7 +54,8 @@ def _diagnostics(contents: ReportContents) -> dict[str, Any] | None:
     if len(contents.members) < 2:
         return None
     methods = [
-        (method.name, method.title, [(method.predictions[0], method.predictions[-1])]) for method in contents.methods
+        (method.name, method.title, diagnose([(method.predictions[0], method.predictions[-1])]))
+        for method in contents.methods
     ]
     return diagnostics_of(contents.members[0], contents.members[-1], methods)
 

@@ -25,13 +25,12 @@ class Independent(NoTreatment):
     title: ClassVar[str] = "Independent training"
 
 
-BASELINES: Registry[Baseline] = Registry(
+BASELINES: Registry[type[Baseline]] = Registry(
     "baseline",
-    {
-        "accuracy_only": AccuracyOnly,
-        "independent": Independent,
-        **{name: method for name, method in METHODS.items() if name != "none"},
-    },
+    "",  # packages add methods, and every method is a baseline
+    {"accuracy_only": AccuracyOnly, "independent": Independent},
+    base=METHODS,
+    without=("none",),
 )
 
 

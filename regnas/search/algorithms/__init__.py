@@ -8,8 +8,9 @@ from regnas.search.algorithms.predictor_guided import PredictorGuided
 from regnas.search.algorithms.random_search import RandomSearch
 from regnas.search.algorithms.tpe import TreeParzen
 
-ALGORITHMS: Registry[SearchAlgorithm] = Registry(
+ALGORITHMS: Registry[type[SearchAlgorithm]] = Registry(
     "algorithm",
+    "regnas.algorithms",
     {
         "evolution": Evolution,
         "random": RandomSearch,

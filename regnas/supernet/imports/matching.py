@@ -12,12 +12,12 @@ from torch import Tensor
 from regnas.components.registry import nearest
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.runtime.tensors import differences, first_three
-from regnas.supernet import ImportsCheckpoints, Published, SupernetPlugin, build_plugin, supernet_plugins
+from regnas.supernet import SUPERNETS, ImportsCheckpoints, Published, SupernetPlugin, build_plugin
 
 
 def published_supernets() -> dict[str, Published]:
     """By name, of all plug-ins that can import what others trained."""
-    plugins = [kind() for kind in supernet_plugins().values() if hasattr(kind, "published")]
+    plugins = [kind() for kind in SUPERNETS.usable().values() if hasattr(kind, "published")]
     importing = [plugin for plugin in plugins if isinstance(plugin, ImportsCheckpoints)]
     return {published.name: published for plugin in importing for published in plugin.published}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regnas.errors import ArtifactError, ConfigurationError
-from regnas.supernet import InputShape, SupernetPlugin, build_plugin, supernet_plugins
+from regnas.supernet import SUPERNETS, InputShape, SupernetPlugin, build_plugin
 from regnas.supernet.imports.store import SUFFIX, ImportedSupernet, default_store, find, weights_path
 
 # Of a supernet's fields those that decide how it is trained and on which images, and not which weights it has.
@@ -59,7 +59,7 @@ def _differences(own: Any, plugin: Any) -> list[str]:
 
 
 def _name(plugin: SupernetPlugin) -> str:
-    return next(name for name, kind in supernet_plugins().items() if kind is type(plugin))
+    return SUPERNETS.name_of(plugin) or type(plugin).__name__
 
 
 def _shown(value: object) -> str:

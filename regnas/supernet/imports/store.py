@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from regnas.errors import ArtifactError, ConfigurationError
+from regnas.runtime.cache_folder import cache_folder
 from regnas.runtime.files import check_sha256, read_json, require_keys, write_json
 from regnas.runtime.tensors import load_tensors, save_tensors
 from regnas.supernet import InputShape, Published
@@ -19,7 +20,7 @@ SUFFIX = ".safetensors"
 
 
 def default_store() -> Path:
-    return Path("~/.cache/regnas/supernets").expanduser()
+    return cache_folder() / "supernets"
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,9 @@ class Method(Protocol):
         ...
 
 
-METHODS: Registry[Method] = Registry(
+METHODS: Registry[type[Method]] = Registry(
     "method",
+    "regnas.methods",
     {
         "none": NoTreatment,
         "fine_tuning": FineTuning,

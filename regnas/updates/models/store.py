@@ -17,11 +17,13 @@ from regnas.errors import ArtifactError
 from regnas.networks import Network, macs_of
 from regnas.runtime.files import digest_of, read_json, require_keys, write_json
 from regnas.runtime.lock import exclusive
+from regnas.runtime.memory import BoundedCache
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import key_to_int
 from regnas.runtime.tensors import load_into, load_tensors, save_tensors
 from regnas.runtime.workers import run_in_order
 from regnas.training import Clipping, Prepared, Recipe, Trainer, log_clipping, logits_on, spread_images
+from regnas.updates.models.code import code_of
 from regnas.updates.models.content import content_of
 from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, Recorder, WatchedSamples, answers_in
 from regnas.updates.models.model import Costly, Model, Training, all_parts, share_of
@@ -29,9 +31,19 @@ from regnas.updates.models.model import Costly, Model, Training, all_parts, shar
 NETWORK = "network.safetensors"
 RECORD = "model.json"
 CHECKPOINTS = "checkpoints"
+MODULES_LIMIT = 2**30  # bytes of networks that a store keeps in memory
 
 Train = Callable[[nn.Module, Path], tuple[nn.Module, Clipping | None]]  # a network, and where its checkpoints go
 CHECKPOINTS_AGAIN = "checkpoints-again"  # of a network that is kept, and trained again for its answers by epoch
+
+
+def bytes_of(network: nn.Module) -> int:
+    """What the weights of a network take in memory."""
+    return sum(tensor.nbytes for tensor in network.state_dict().values())
+
+
+def _module_cache() -> BoundedCache[str, nn.Module]:
+    return BoundedCache(MODULES_LIMIT, bytes_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +51,8 @@ class ModelStore:
     """Makes models on one data set, with one recipe and one seed.
 
     ``folder`` keeps every trained network under the digest of all that decides its weights: what it is, its data and
-    recipe, the seed, and the ``conditions`` (machine and versions) under which the bits are the same.
+    recipe, the seed, the code that trains it, and the ``conditions`` (machine and versions) under which the bits are
+    the same. Random draws depend on what a model is, and not on the code.
     """
 
     splits: Splits
@@ -52,12 +65,13 @@ class ModelStore:
     conditions: Mapping[str, Any] = field(default_factory=dict)
     verbose: bool = False  # every training shows its own progress
     watched: frozenset[Model] = frozenset()  # trainings whose answers are kept epoch by epoch; see epochs.py
-    _modules: dict[str, nn.Module] = field(default_factory=dict, repr=False)
+    _modules: BoundedCache[str, nn.Module] = field(default_factory=_module_cache, repr=False)
     _trained_on: dict[DataFraction, Split] = field(default_factory=dict, repr=False)
     _identities: dict[Model, str] = field(default_factory=dict, repr=False)
+    _keys: dict[Model, str] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_modules": {}}  # another process loads what it needs
+        return self.__dict__ | {"_modules": _module_cache()}  # another process loads what it needs
 
     # What a model is
 
@@ -110,10 +124,7 @@ class ModelStore:
 
     def module(self, model: Model) -> nn.Module:
         """The network of a model, frozen and in evaluation mode; made only where it is not yet there."""
-        identity = self.identity(model)
-        if identity not in self._modules:
-            self._modules[identity] = model.build(self).requires_grad_(False).eval()
-        return self._modules[identity]
+        return self._modules.get(self._key(model), lambda: model.build(self).requires_grad_(False).eval())
 
     def load_or_train(self, model: Training, network: nn.Module, train: Train) -> nn.Module:
         """Load the trained weights of a model into ``network``; where there are none, train them and keep them."""
@@ -189,8 +200,14 @@ class ModelStore:
         """Multiply-adds of one image."""
         return macs_of(self.module(model), self.splits.input_shape)
 
+    def _key(self, model: Model) -> str:
+        """The identity with the code: two classes of one name, or two versions of one class, are two models."""
+        if model not in self._keys:
+            self._keys[model] = digest_of([self.identity(model), code_of(model)])
+        return self._keys[model]
+
     def _folder_of(self, model: Model) -> Path:
-        return self.folder / digest_of([self.identity(model), content_of(self.conditions)])[:24]
+        return self.folder / digest_of([self._key(model), content_of(self.conditions)])[:24]
 
     def _load(self, folder: Path, network: nn.Module) -> nn.Module:
         record = read_json(folder / RECORD)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from regnas.errors import ArtifactError
 from regnas.family.manifest import containment_proof
 from regnas.space import Budget, BudgetSampler
-from regnas.supernet import supernet_plugins
+from regnas.supernet import SUPERNETS
 
 
 def numbers(*shape):
@@ -103,7 +103,7 @@ SETTINGS = {
 def test_sub_networks_of_every_kind_of_supernet_are_proven_without_it(name):
     """Only what comes from kernel transforms is left out, and only where kernels differ in size."""
     shape, settings, relations = SETTINGS[name]
-    plugin = supernet_plugins()[name](**settings)
+    plugin = SUPERNETS[name](**settings)
     space = plugin.space(shape, 5)
     torch.manual_seed(0)
     supernet = plugin.supernet(shape, 5).eval()

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-import regnas.supernet
-from regnas.supernet import Published
+from regnas.components.registry import Registry
+from regnas.supernet import SUPERNETS, Published
 from supernets.elastic_resnet import ElasticResNet
 
 SHAPE = (1, 8, 8)
@@ -44,26 +44,20 @@ class Lake(ElasticResNet):
         return {f"largest.{name.removeprefix('net.')}": tensor for name, tensor in tensors.items()}
 
 
-@dataclass(frozen=True)
-class Point:
-    """An entry point."""
-
-    name: str
-    part: type
-
-    def load(self) -> type:
-        return self.part
+def table_of(**plugins: type) -> dict[str, Any]:
+    """The state of a table of supernets that holds nothing but these."""
+    return vars(Registry("supernet", "", plugins))
 
 
 def install_lake(monkeypatch) -> None:
     """The only plug-in that can import, beside one that cannot."""
-    points = [Point("elastic_resnet", ElasticResNet), Point("lake", Lake)]
-    monkeypatch.setattr(regnas.supernet, "entry_points", lambda group: points)
+    monkeypatch.setattr(SUPERNETS, "__dict__", table_of(elastic_resnet=ElasticResNet, lake=Lake))
 
 
 def empty_store(monkeypatch, home: Path) -> Path:
     """The folder of imported supernets of a user who has none yet."""
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     return home / ".cache" / "regnas" / "supernets"
 
 

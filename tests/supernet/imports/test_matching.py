@@ -87,7 +87,9 @@ def test_where_none_fits_the_nearest_is_named_with_three_differences(published):
 
 
 def test_tensors_that_a_plug_in_cannot_make_sense_of_are_no_bug(published, lake, monkeypatch):
-    monkeypatch.setattr(lake, "rename_tensors", lambda self, tensors: {name: tensors[name].flatten(1) for name in tensors})
+    monkeypatch.setattr(
+        lake, "rename_tensors", lambda self, tensors: {name: tensors[name].flatten(1) for name in tensors}
+    )
     with pytest.raises(ArtifactError, match=r"is lake_d12_w1.0: its tensors cannot be renamed \(Dimension out"):
         recognize({"x.mix.bias": torch.ones(3)}, published.values(), PATH)
 

@@ -1,0 +1,1 @@
+"""A package that adds one part to every table of regnas."""
