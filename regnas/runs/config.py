@@ -49,6 +49,9 @@ from regnas.updates.methods.tunable import Chosen, check_chosen
 
 PRESETS = "search_configs"
 
+# Changes of a configuration: {"training.epochs": 3}, or texts as on the command line: ["training.epochs=3"].
+Changes = Mapping[str, Any] | Sequence[str]
+
 
 def _parse_budget(value: object) -> Budget:
     if not isinstance(value, str):
@@ -163,24 +166,23 @@ class LoadedConfig(Generic[Values]):
     values: Values
 
 
-def load_table(source: str, assignments: Sequence[str] = ()) -> tuple[str, dict[str, Any]]:
-    """The name and the content of a file or preset; ``assignments`` are ``key.sub=value``."""
+def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any]]:
+    """Read a file or a preset: its name, and its content after the changes."""
     path = _find(source)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{source} is not TOML: {error}") from None
-    for assignment in assignments:
-        assign(table, assignment)
+    change(table, changes)
     return Path(source).stem, table
 
 
-def load_config(source: str, assignments: Sequence[str] = ()) -> LoadedConfig[Config]:
-    return parse_config(*load_table(source, assignments))
+def load_config(source: str, changes: Changes = ()) -> LoadedConfig[Config]:
+    return parse_config(*load_table(source, changes))
 
 
 def is_update(table: Mapping[str, Any]) -> bool:
-    """Whether a configuration is one for ``regnas update``."""
+    """Tell whether a configuration is for ``regnas update``."""
     return "models" in table or "methods" in table
 
 
@@ -195,7 +197,7 @@ def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
 
 
 def parse_polish(table: Mapping[str, Any]) -> Polishing:
-    """The settings of ``[polish]``, where they come from the command line."""
+    """Build the settings of ``[polish]`` from a table."""
     builder = _builder()
     settings: Polishing = builder.record(Polishing, table, "polish")
     if builder.problems:
@@ -239,26 +241,41 @@ def _find(source: str) -> Any:
     )
 
 
-def assign(table: dict[str, Any], assignment: str) -> None:
-    """``training.epochs=3`` into the table."""
-    key, equals, text = assignment.partition("=")
+def parse_changes(changes: Changes) -> dict[str, Any]:
+    """Return the changes by key, with texts such as "training.epochs=3" read as TOML."""
+    if isinstance(changes, Mapping):
+        return dict(changes)
+    return dict(map(_parse_change, [changes] if isinstance(changes, str) else changes))
+
+
+def change(table: dict[str, Any], changes: Changes) -> None:
+    """Write the changes into the table, in place."""
+    for key, value in parse_changes(changes).items():
+        _assign(table, key, value)
+
+
+def _parse_change(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise ConfigurationError(f'--set takes key=value, such as training.epochs=3, not "{assignment}"')
+        raise ConfigurationError(f'set must be KEY=VALUE, such as training.epochs=3, got "{text}"')
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text  # a bare word is a text, as on every command line
-    *path, last = key.strip().split(".")
+        return key.strip(), value  # a bare word is a text, as on every command line
+
+
+def _assign(table: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
     for part in path:
         inner = table.setdefault(part, {})
         if not isinstance(inner, dict):
-            raise ConfigurationError(f'--set {assignment}: "{part}" is a value, not a table')
+            raise ConfigurationError(f'set {key}: "{part}" must be a table, got the value {inner}')
         table = inner
     table[last] = value
 
 
 def describe(table: Mapping[str, Any], section: str) -> str:
-    """The name of a component and its keys, for people: ``digits (severity 1.2)``."""
+    """Name a component and its keys, for people: ``digits (severity 1.2)``."""
     entries = dict(table.get(section, {}))
     name = entries.pop("name", "")
     keys = ", ".join(f"{key} {value}" for key, value in entries.items())
