@@ -15,7 +15,7 @@ def list_parts() -> None:
     from regnas.losses import FEATURE_LOSSES, LOSSES
     from regnas.networks import NETWORKS
     from regnas.runs.baselines import BASELINES
-    from regnas.runs.config import is_update, load_table, presets
+    from regnas.runs.tables import is_update, load_table, presets
     from regnas.search import ALGORITHMS, REWARDS
     from regnas.supernet import supernet_plugins
     from regnas.training import SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS

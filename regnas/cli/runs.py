@@ -208,8 +208,9 @@ def update(
 @app.command()
 def validate(config: Target, sets: Sets = None) -> None:
     """Check a configuration without training; print the attainable range of the budgets, or the update's methods."""
-    from regnas.runs.config import is_update, load_table, parse_config, timed
+    from regnas.runs.config import parse_config, timed
     from regnas.runs.job import check_budgets, imported_weights
+    from regnas.runs.tables import is_update, load_table
     from regnas.space import format_macs, latency_range
     from regnas.supernet import space_of
 

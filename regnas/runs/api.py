@@ -24,9 +24,9 @@ from regnas.runtime.signals import postponed_interrupt
 
 if TYPE_CHECKING:
     from regnas.family.family import Family
-    from regnas.runs.config import Changes
     from regnas.runs.job import PolishRequest
     from regnas.runs.pipeline import RunStage
+    from regnas.runs.tables import Changes
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ def polish(
         >>> import regnas
         >>> run = regnas.polish("runs/digits", set={"epochs": 4})  # doctest: +SKIP
     """
-    from regnas.runs.config import parse_changes
     from regnas.runs.job import PolishRequest
+    from regnas.runs.tables import parse_changes
 
     changes = {key.removeprefix("polish."): value for key, value in parse_changes(set).items()}
     request = PolishRequest(changes, alpha)

@@ -20,7 +20,7 @@ from regnas.search import FamilySearch
 from regnas.space import Architecture
 from regnas.training import predictions_from
 from regnas.updates.methods import Method
-from regnas.updates.models import Model, ModelStore, clipped_trainings, make_all, training_macs
+from regnas.updates.models import Model, ModelStore, clipped_trainings, make_all, methods_of, training_macs
 from regnas.updates.tuning import BySeed, Tuner, resolve
 
 
@@ -69,7 +69,7 @@ def train_baselines(job: Job, members: Mapping[str, Architecture]) -> TrainedBas
         again=bool(job.folder.facts.get("tune")),
     )
     plans = {label: plan_members(method, family) for label, method in methods.items()}
-    trials.make(plans.values())
+    trials.make([(label, plan.values()) for label, plan in plans.items()])
     _note_clipping(job, trials.store, plans)
     entries = [(label, member) for label, plan in plans.items() for member in plan]
     predictions = {
@@ -102,22 +102,26 @@ class _Trials:
     family: Family
     known: dict[Model, Predictions] = field(default_factory=dict)  # many methods share models
 
-    def make(self, plans: Iterable[Mapping[str, Model]]) -> None:
-        models = [model for plan in plans for model in plan.values()]
-        make_all({self.store.seed: self.store}, {self.store.seed: models}, self.job.config.values.machine.workers)
+    def make(self, plans: Sequence[tuple[str, Iterable[Model]]]) -> None:
+        """Train the models of the plans, each with the name of its method."""
+        seed, workers = self.store.seed, self.job.config.values.machine.workers
+        models = [model for _, plan in plans for model in plan]
+        make_all({seed: self.store}, {seed: models}, workers, methods_of(plans))
 
     def predict(self, methods: Sequence[Method]) -> list[BySeed]:
-        plans = [plan_members(method, self.family) for method in methods]
+        plans = [(f"tuning {method.title}", self._plan(method)) for method in methods]
         self.make(plans)
-        return [[[self._predicted(model) for model in plan.values()]] for plan in plans]
+        return [[[self._predicted(model) for model in plan]] for _, plan in plans]
 
     def training_macs(self, methods: Sequence[Method]) -> int:
-        plans = [plan_members(method, self.family) for method in methods]
-        return training_macs(self.store, [model for plan in plans for model in plan.values()])
+        return training_macs(self.store, [model for method in methods for model in self._plan(method)])
 
     def relative_cost(self, macs: int) -> float:
         """Divide by the cost of independent training; the cost of nothing is 0 without it."""
         return macs / self.training_macs([Independent()]) if macs else 0.0
+
+    def _plan(self, method: Method) -> list[Model]:
+        return list(plan_members(method, self.family).values())
 
     def _predicted(self, model: Model) -> Predictions:
         if model not in self.known:

@@ -1,12 +1,10 @@
-"""TOML to a validated configuration; every problem at once."""
+"""A validated configuration from its tables; every problem at once."""
 
 from __future__ import annotations
 
 import itertools
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -14,12 +12,12 @@ from pydantic import PlainValidator
 
 from regnas.components.builder import Builder
 from regnas.components.rate import Rate, shown_rate
-from regnas.components.registry import nearest
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
 from regnas.family.polishing import Polishing
 from regnas.losses import LOSSES, Loss
 from regnas.runs.baselines import BASELINES, Baseline, check_baseline
+from regnas.runs.tables import Changes, is_update, load_table
 from regnas.search import (
     ALGORITHMS,
     REWARDS,
@@ -46,11 +44,6 @@ from regnas.training import (
     Teacher,
 )
 from regnas.updates.methods.tunable import Chosen, check_chosen
-
-PRESETS = "search_configs"
-
-# Changes of a configuration: {"training.epochs": 3}, or texts as on the command line: ["training.epochs=3"].
-Changes = Mapping[str, Any] | Sequence[str]
 
 
 def _parse_budget(value: object) -> Budget:
@@ -166,24 +159,8 @@ class LoadedConfig(Generic[Values]):
     values: Values
 
 
-def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any]]:
-    """Read a file or a preset: its name, and its content after the changes."""
-    path = _find(source)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{source} is not TOML: {error}") from None
-    change(table, changes)
-    return Path(source).stem, table
-
-
 def load_config(source: str, changes: Changes = ()) -> LoadedConfig[Config]:
     return parse_config(*load_table(source, changes))
-
-
-def is_update(table: Mapping[str, Any]) -> bool:
-    """Tell whether a configuration is for ``regnas update``."""
-    return "models" in table or "methods" in table
 
 
 def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
@@ -220,66 +197,6 @@ def _builder() -> Builder:
             Shrinking: SHRINKINGS,
         }
     )
-
-
-def presets() -> list[str]:
-    return sorted(
-        entry.name.removesuffix(".toml") for entry in resources.files(PRESETS).iterdir() if entry.name.endswith(".toml")
-    )
-
-
-def _find(source: str) -> Any:
-    path = Path(source)
-    if path.is_file():
-        return path
-    preset = resources.files(PRESETS) / f"{source.removesuffix('.toml')}.toml"
-    if "/" not in source and preset.is_file():
-        return preset
-    known = presets()
-    raise ConfigurationError(
-        f'there is no file "{source}", nor a preset of that name{nearest(source, known)} (presets: {", ".join(known)})'
-    )
-
-
-def parse_changes(changes: Changes) -> dict[str, Any]:
-    """Return the changes by key, with texts such as "training.epochs=3" read as TOML."""
-    if isinstance(changes, Mapping):
-        return dict(changes)
-    return dict(map(_parse_change, [changes] if isinstance(changes, str) else changes))
-
-
-def change(table: dict[str, Any], changes: Changes) -> None:
-    """Write the changes into the table, in place."""
-    for key, value in parse_changes(changes).items():
-        _assign(table, key, value)
-
-
-def _parse_change(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ConfigurationError(f'set must be KEY=VALUE, such as training.epochs=3, got "{text}"')
-    try:
-        return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return key.strip(), value  # a bare word is a text, as on every command line
-
-
-def _assign(table: dict[str, Any], key: str, value: Any) -> None:
-    *path, last = key.split(".")
-    for part in path:
-        inner = table.setdefault(part, {})
-        if not isinstance(inner, dict):
-            raise ConfigurationError(f'set {key}: "{part}" must be a table, got the value {inner}')
-        table = inner
-    table[last] = value
-
-
-def describe(table: Mapping[str, Any], section: str) -> str:
-    """Name a component and its keys, for people: ``digits (severity 1.2)``."""
-    entries = dict(table.get(section, {}))
-    name = entries.pop("name", "")
-    keys = ", ".join(f"{key} {value}" for key, value in entries.items())
-    return f"{name} ({keys})" if keys else str(name)
 
 
 def timed(

@@ -18,8 +18,9 @@ from regnas.errors import ArtifactError, ConfigurationError
 from regnas.family.polishing import Polishing
 from regnas.flips import Predictions
 from regnas.runs.budgets import insert_added, parse_added
-from regnas.runs.config import Changes, Config, LoadedConfig, change, describe, parse_polish, timed
+from regnas.runs.config import Config, LoadedConfig, parse_polish, timed
 from regnas.runs.folder import RunFolder, check_space
+from regnas.runs.tables import Changes, change, describe
 from regnas.runtime.files import sha256_of
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.search import OLD, Studies, open_storage, sqlite_storage

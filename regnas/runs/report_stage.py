@@ -9,9 +9,9 @@ from regnas.family.polishing import Polished
 from regnas.flips import Predictions
 from regnas.report.family.contents import ReportContents, ReportedFamily, SearchHistory
 from regnas.report.family.report import write_report
-from regnas.runs.config import describe
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, imported_weights
+from regnas.runs.tables import describe
 from regnas.space import Architecture, format_macs
 from regnas.training import Clipping
 from regnas.updates.models import ClippedTraining, clipped_steps

@@ -15,7 +15,8 @@ from regnas.errors import ConfigurationError, Interrupted
 from regnas.runs.folder import RUN, Reuse, RunFolder
 
 if TYPE_CHECKING:
-    from regnas.runs.config import Changes, Config, LoadedConfig
+    from regnas.runs.config import Config, LoadedConfig
+    from regnas.runs.tables import Changes
     from regnas.runtime.processes import Processes
     from regnas.updates.config import UpdateConfig
 
@@ -50,7 +51,7 @@ def find_run(
     Returns:
         The configuration and the run folder, which need not exist.
     """
-    from regnas.runs.config import change, load_table
+    from regnas.runs.tables import change, load_table
 
     if isinstance(source, Mapping):
         if out is None:

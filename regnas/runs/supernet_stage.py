@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from regnas.losses import CrossEntropy
-from regnas.runs.config import describe
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, imported_weights
+from regnas.runs.tables import describe
 from regnas.runtime.randomness import Key, key_to_int
 from regnas.runtime.tensors import load_into
 from regnas.training import Curriculum, ForkedTraining, SupernetObjective

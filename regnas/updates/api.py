@@ -17,7 +17,7 @@ from regnas.runtime.progress import Listener, listening, planned_stages
 from regnas.runtime.signals import postponed_interrupt
 
 if TYPE_CHECKING:
-    from regnas.runs.config import Changes
+    from regnas.runs.tables import Changes
 
 STAGES = ("tune", "train", "predict", "report")
 
