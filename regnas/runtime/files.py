@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import secrets
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,11 @@ def write_through(path: Path, write: Callable[[Path], None]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
-        temporary.touch(exist_ok=False)  # with the permissions that the umask leaves
+        temporary.touch(exist_ok=False)
         try:
+            allowed_by_umask = stat.S_IMODE(temporary.stat().st_mode)
             write(temporary)
+            temporary.chmod(allowed_by_umask)  # safetensors makes a file of its own, for its owner alone
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
             temporary.replace(path)
