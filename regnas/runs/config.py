@@ -62,12 +62,12 @@ def check_calibration(images: int | None) -> None:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How the members are found; ``candidates`` for each budget.
+    """How the members are found, with ``candidates`` per budget.
 
     ``order``: the smallest first and each next one above it, all of them jointly, or all read from one front.
     ``max_nfr`` is a limit: no member has a higher NFR against a smaller one on the search split. With
-    ``old_predictions``, a prediction file with the samples of the search split, flips from these count too, in the
-    reward and for the limit, for every member.
+    ``old_predictions``, a prediction file of the search split, flips from these predictions count too, for the reward
+    and the limit of every member.
     """
 
     candidates: int = 100
@@ -93,14 +93,14 @@ class SearchSettings:
 
     @property
     def flips_counted(self) -> str:
-        """The limit and the old predictions, for people; empty where there is neither."""
+        """The limit and the old predictions, for people; empty if there is neither."""
         limit = "" if self.max_nfr is None else f", NFR at most {shown_rate(self.max_nfr)} on the search split"
         return limit + (f", flips from {self.old_predictions} included" if self.old_predictions else "")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """``threads`` of one process (0: as many as torch likes), ``workers`` processes for independent trainings."""
+    """``threads`` per process (0: torch's own number), ``workers`` processes for independent trainings."""
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     threads: int = 0
@@ -123,7 +123,7 @@ class Config:
     baselines: dict[str, Baseline] = field(default_factory=dict)
     chosen: Chosen = field(default_factory=dict)  # for keys of baselines that are "auto", what an earlier run chose
     machine: Machine = field(default_factory=Machine)
-    calibration_images: int | None = None  # of all networks that are exported and reported; None: as many as are enough
+    calibration_images: int | None = None  # of all networks that are exported and reported; None: enough
     weights: str = ""  # what the supernet starts from: the name or the file of an imported one; empty: random numbers
     seed: int = 0
 
@@ -202,9 +202,9 @@ def _builder() -> Builder:
 def timed(
     space: SearchSpace, settings: SearchSettings, budgets: Mapping[str, Budget], input_shape: InputShape, classes: int
 ) -> SearchSpace:
-    """The space with the latencies of the table that the search names; as it is where it names none.
+    """Add the latencies of the table that the search names to the space; without a table it stays as it is.
 
-    A limit below the quickest network is refused here: the sampler rounds measured costs and would find out late.
+    A limit below the fastest network is refused here: the sampler rounds measured costs and would find out late.
     """
     if not settings.latency_table:
         unknown = [name for name, budget in budgets.items() if budget.max_latency is not None]
