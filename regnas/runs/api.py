@@ -126,7 +126,10 @@ def run(
         >>> import regnas
         >>> run = regnas.run("digits", out="runs/digits", set={"training.epochs": 3})  # doctest: +SKIP
     """
-    reuse = reuse_of(resume, overwrite)
+    from regnas.runtime.processes import current_processes
+
+    with current_processes().speaking_once():
+        reuse = reuse_of(resume, overwrite)
     return _run(config, out, set, reuse, executor, tune, allow_inexact, add_budgets, None, until, progress)
 
 
