@@ -27,10 +27,11 @@ from regnas.data import Split, Splits
 from regnas.family.family import load_family
 from regnas.family.updated import load_updated
 from regnas.flips import Predictions, negative_flip_rate
-from regnas.runs.config import is_update, parse_config
+from regnas.runs.config import parse_config
 from regnas.runs.folder import RunFolder
 from regnas.runs.job import prepare
 from regnas.runs.supernet_stage import train_supernet
+from regnas.runs.tables import is_update
 from regnas.runtime.randomness import generator
 from regnas.search.evaluation import CalibrationImages, Evaluator
 from regnas.space import Architecture

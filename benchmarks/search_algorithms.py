@@ -29,7 +29,7 @@ from regnas.flips import flip_table
 from regnas.runs.config import parse_config
 from regnas.runs.folder import RunFolder
 from regnas.runs.job import Job, prepare
-from regnas.runs.pipeline import open_evaluator
+from regnas.runs.search_stage import open_evaluator
 from regnas.runs.supernet_stage import train_supernet
 from regnas.runtime.machine import describe_machine
 from regnas.search import ALGORITHMS, FamilySearch, Study, Tier, TopOne, best, search

@@ -36,7 +36,7 @@ from regnas.data import Preprocessing
 from regnas.runs.config import parse_config
 from regnas.runs.folder import RunFolder
 from regnas.runs.job import prepare
-from regnas.runs.pipeline import open_evaluator, search_family
+from regnas.runs.search_stage import open_evaluator, search_family
 from regnas.runs.supernet_stage import train_supernet
 from regnas.runtime.machine import describe_machine
 from regnas.search import Evolution, Measures, Trial

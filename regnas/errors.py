@@ -8,6 +8,7 @@ A message says what is wrong, with which value, where, and what to do. The codes
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 
 class RegnasError(Exception):
@@ -63,7 +64,9 @@ class EnvironmentProblem(RegnasError):
 
 
 class Interrupted(RegnasError):
-    """A signal arrived where nothing is lost; ``outcome`` says what is on disk."""
+    """A signal arrived where nothing is lost; ``outcome`` says what is on disk, ``run`` which run can be continued."""
+
+    run: Path | None = None
 
     def __init__(self, signal_number: int, outcome: str = "everything up to here is kept") -> None:
         self.signal_number = signal_number

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from regnas.components.registry import Registry
-from regnas.runs.config import is_update, load_config, load_table, presets
+from regnas.runs.config import load_config
 from regnas.runs.job import check_budgets
+from regnas.runs.tables import is_update, load_table, presets
 from regnas.updates.config import load_update
 from regnas.updates.study import describe_scenario, plan_all
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.cifar10.recording import Study, load_family
-from regnas.runs.baselines.sources import SubNetwork, plan_members
+from regnas.runs.baselines import SubNetwork, plan_members
 from regnas.runs.job import Job
 from regnas.space import Architecture
 from regnas.updates.methods import Method

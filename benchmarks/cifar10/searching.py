@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.cifar10.recording import Study, save_family, search_macs
 from regnas.runs.job import Job
-from regnas.runs.pipeline import open_evaluator
+from regnas.runs.search_stage import open_evaluator
 from regnas.runs.supernet_stage import supernet_training_macs, train_supernet
 from regnas.search import Reward, Tier, TopOne, TopOneAndFlips, best, search
 from regnas.search.evaluation import Evaluator

@@ -12,7 +12,9 @@ import typer
 
 from regnas.cli import comparing, exporting, listing, predicting, runs, supernets
 from regnas.cli.app import app
+from regnas.cli.progress import TerminalProgress
 from regnas.errors import RegnasError
+from regnas.runtime.progress import listening
 
 __all__ = ["app", "comparing", "exit_code", "exporting", "listing", "main", "predicting", "runs", "supernets"]
 
@@ -26,7 +28,8 @@ def main() -> None:
 def exit_code(arguments: list[str], debug: bool = False) -> int:
     """Run the command and say on standard error what went wrong."""
     try:
-        app(arguments)
+        with listening(TerminalProgress()):
+            app(arguments)
         return 0
     except SystemExit as end:  # how typer ends, also after it has explained wrong usage
         return end.code if isinstance(end.code, int) else 0

@@ -21,7 +21,7 @@ Target = Annotated[str, typer.Argument(help="A configuration (path or name of a 
 Out = Annotated[Path | None, typer.Option(help="The run folder; by default runs/<name of the configuration>.")]
 Tune = Annotated[
     bool,
-    typer.Option("--tune", help='Choose every key that is "auto" on the search split again, whatever [chosen] says.'),
+    typer.Option("--tune", help='Choose every key that is "auto" on the search split again, whatever \\[chosen] says.'),
 ]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="Change a key: training.epochs=3.", metavar="KEY=VALUE")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")]

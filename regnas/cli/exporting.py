@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regnas.cli.app import Inexact, Out, Sets, Target, app
-from regnas.cli.runs import configuration, print_wide, running
+from regnas.cli.runs import continued_by, print_wide
 from regnas.errors import ArtifactError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -36,21 +36,23 @@ def export(
 ) -> None:
     """Write each member on its own, with the manifest and a card; every file is run and compared with the member."""
     wanted = _wanted(formats or (), int8)
-    from regnas.family.export import disagreements, export_table, require_packages
-    from regnas.runs.config import load_config, parse_config
-    from regnas.runs.pipeline import export_files
+    from regnas.family.export import disagreements, export_table
+    from regnas.runs import api
 
-    require_packages(wanted)
-    config, path = configuration(target, out, sets, load_config, parse_config)
-    options = "".join(f" --format {name}" for name in wanted if name != "onnx-int8") + (" --int8" if int8 else "")
-    with running(config, path, "resume", allow_inexact, f"export{options}") as folder:
-        if weights_license:
-            folder.keep("weights_license", weights_license)
-        family = export_files(config, folder, wanted)
+    options = [word for name in wanted if name != "onnx-int8" for word in ("--format", name)]
+    with continued_by("export", *options, *(["--int8"] if int8 else [])):
+        family = api.export(
+            target,
+            out=out,
+            set=sets or (),
+            formats=wanted,
+            weights_license=weights_license,
+            allow_inexact=allow_inexact,
+        )
     print_wide(export_table(family.manifest))
     for line in disagreements(family.manifest):
         typer.echo(line)
-    typer.echo(f"export: done, in {path}")
+    typer.echo(f"export: done, in {family.folder.parent}")
 
 
 @app.command()

@@ -1,23 +1,29 @@
-"""`run` and its stages, `update` and `validate`: what works on a configuration or a run folder."""
+"""`run` and its stages, `update` and `validate`: commands on a configuration or a run folder."""
 
 from __future__ import annotations
 
-import logging
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from regnas.cli.app import Executor, Inexact, Out, Overwrite, Resume, Sets, Target, Tune, app
-from regnas.errors import ConfigurationError, Interrupted
+from regnas.errors import Interrupted
 
 if TYPE_CHECKING:
-    from regnas.runs.job import PolishRequest
+    from regnas.runs.api import Run
+
+AddBudget = Annotated[
+    list[str] | None,
+    typer.Option(help="Add a member between the others: 450M or tablet=450M.", metavar="[NAME=]BUDGET"),
+]
+PolishSets = Annotated[
+    list[str] | None, typer.Option("--set", help="Change a key of \\[polish]: epochs=4.", metavar="KEY=VALUE")
+]
 
 
 @app.command()
@@ -31,8 +37,21 @@ def run(
     tune: Tune = False,
     allow_inexact: Inexact = False,
 ) -> None:
-    """From a data set to a family and its report: train, search, export, baselines, report."""
-    _run(config, out, sets, resume, overwrite, allow_inexact, "report", executor, tune=tune)
+    """Build a family, from a data set to a report: train, search, export, baselines, report."""
+    from regnas.runs import api
+
+    with continued_by("run", "--resume", *_options(executor=executor, tune=tune, allow_inexact=allow_inexact)):
+        found = api.run(
+            config,
+            out=out,
+            set=sets or (),
+            resume=resume,
+            overwrite=overwrite,
+            executor=executor,
+            tune=tune,
+            allow_inexact=allow_inexact,
+        )
+    _print_report(found)
 
 
 @app.command()
@@ -45,7 +64,19 @@ def train(
     allow_inexact: Inexact = False,
 ) -> None:
     """Train the supernet."""
-    _run(config, out, sets, resume, overwrite, allow_inexact, "train")
+    from regnas.runs import api
+
+    with continued_by("train", "--resume", *_options(allow_inexact=allow_inexact)):
+        found = api.run(
+            config,
+            out=out,
+            set=sets or (),
+            resume=resume,
+            overwrite=overwrite,
+            allow_inexact=allow_inexact,
+            until="train",
+        )
+    _print_done("train", found)
 
 
 @app.command()
@@ -54,50 +85,85 @@ def search(
     out: Out = None,
     sets: Sets = None,
     executor: Executor = None,
-    add_budget: Annotated[
-        list[str] | None,
-        typer.Option(help="Extend the family by a member in between: 450M or tablet=450M.", metavar="[NAME=]BUDGET"),
-    ] = None,
+    add_budget: AddBudget = None,
     allow_inexact: Inexact = False,
 ) -> None:
-    """Search the family in the supernet (which is trained first if it is not yet)."""
-    last = "export" if add_budget else "search"  # a family that was exported is exported anew
-    _run(target, out, sets, True, False, allow_inexact, last, executor, add_budget or ())
+    """Search the supernet for the family; train the supernet first if it is not trained yet.
+
+    With --add-budget, a member is added to the family, which is exported anew; a report that exists is written anew.
+    """
+    from regnas.runs import api
+
+    options = _options(executor=executor, add_budget=add_budget, allow_inexact=allow_inexact)
+    with continued_by("search", *options):
+        found = api.run(
+            target,
+            out=out,
+            set=sets or (),
+            resume=True,
+            executor=executor,
+            add_budgets=add_budget or (),
+            allow_inexact=allow_inexact,
+            until="search",
+        )
+    if add_budget and found.report.exists():
+        _print_report(found)
+    else:
+        _print_done("export" if add_budget else "search", found)
 
 
 @app.command()
 def polish(
     target: Target,
     out: Out = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change a key of [polish]: epochs=4.", metavar="KEY=VALUE"),
-    ] = None,
+    sets: PolishSets = None,
     alpha: Annotated[
         float | None,
-        typer.Option(help="The point on the line, from 0 (accuracy) to 1 (agreement); else the search split chooses."),
+        typer.Option(
+            help="The point on the line, from 0 (accuracy) to 1 (agreement); by default the search split chooses."
+        ),
     ] = None,
     allow_inexact: Inexact = False,
 ) -> None:
-    """Train the shared weights further for the members alone, and keep them where the search split says better."""
-    from regnas.runs.job import PolishRequest
+    """Train the shared weights further for the members alone; keep them if they are better on the search split."""
+    from regnas.runs import api
 
-    last = "report" if (Path(target) / "report").exists() else "export"  # a report that is there is written anew
-    _run(target, out, None, True, False, allow_inexact, last, polish=PolishRequest(sets or (), alpha))
+    with continued_by("polish", *_options(set=sets, alpha=alpha, allow_inexact=allow_inexact)):
+        found = api.polish(target, out=out, set=sets or (), alpha=alpha, allow_inexact=allow_inexact)
+    if found.report.exists():
+        _print_report(found)
+    else:
+        _print_done("export", found)
 
 
 @app.command()
 def baselines(
     target: Target, out: Out = None, sets: Sets = None, tune: Tune = False, allow_inexact: Inexact = False
 ) -> None:
-    """Train and search what one would have done instead."""
-    _run(target, out, sets, True, False, allow_inexact, "baselines", tune=tune)
+    """Train and search what a user would do instead."""
+    from regnas.runs import api
+
+    with continued_by("baselines", *_options(tune=tune, allow_inexact=allow_inexact)):
+        found = api.run(
+            target,
+            out=out,
+            set=sets or (),
+            resume=True,
+            tune=tune,
+            allow_inexact=allow_inexact,
+            until="baselines",
+        )
+    _print_done("baselines", found)
 
 
 @app.command()
 def report(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
-    """Write the report, after whatever of the run is still missing."""
-    _run(target, out, sets, True, False, allow_inexact, "report")
+    """Write the report, after the stages of the run that are still missing."""
+    from regnas.runs import api
+
+    with continued_by("report", *_options(allow_inexact=allow_inexact)):
+        found = api.run(target, out=out, set=sets or (), resume=True, allow_inexact=allow_inexact)
+    _print_report(found)
 
 
 @app.command()
@@ -111,7 +177,7 @@ def update(
     ] = None,
     by_epoch: Annotated[
         list[str] | None,
-        typer.Option(help="Draw a method's flips against the epochs; all: of every one.", metavar="METHOD"),
+        typer.Option(help="Draw the flips of a method against the epochs; all: of every method.", metavar="METHOD"),
     ] = None,
     tune: Tune = False,
     resume: Resume = False,
@@ -120,31 +186,31 @@ def update(
 ) -> None:
     """Compare ways of replacing an old model by a new one: error rates and flips of every method in one table."""
     from regnas.report.update.tables import update_terminal_table
-    from regnas.runs.folder import RUN
-    from regnas.updates.config import load_update, parse_update
-    from regnas.updates.epochs import check_asked_by_epoch
-    from regnas.updates.study import run_update
-    from regnas.updates.sweeps import Sweep
+    from regnas.updates import api
 
-    sweeps = [Sweep.parse(text) for text in sweep or ()]
-    reuse = _reuse(resume, overwrite)
-    if (Path(config) / RUN).exists() and reuse == "refuse":
-        reuse = "resume"
-    loaded, path = configuration(config, out, sets, load_update, parse_update)
-    for each in sweeps:  # before anything is written
-        each.variants(loaded.values.methods)
-    check_asked_by_epoch(by_epoch or (), loaded.values)
-    with running(loaded, path, reuse, allow_inexact, "update") as folder:
-        results = run_update(loaded, folder, sweep or (), by_epoch or (), tune)
-    print_wide(update_terminal_table(results))
-    typer.echo(f"report: {folder.report / 'index.html'}")
+    options = _options(sweep=sweep, by_epoch=by_epoch, tune=tune, allow_inexact=allow_inexact)
+    with continued_by("update", *options):
+        found = api.update(
+            config,
+            out=out,
+            set=sets or (),
+            sweeps=sweep or (),
+            by_epoch=by_epoch or (),
+            tune=tune,
+            resume=resume,
+            overwrite=overwrite,
+            allow_inexact=allow_inexact,
+        )
+    print_wide(update_terminal_table(found.results))
+    typer.echo(f"report: {found.report}")
 
 
 @app.command()
 def validate(config: Target, sets: Sets = None) -> None:
     """Check a configuration without training; print the attainable range of the budgets, or the update's methods."""
-    from regnas.runs.config import is_update, load_table, parse_config, timed
+    from regnas.runs.config import parse_config, timed
     from regnas.runs.job import check_budgets, imported_weights
+    from regnas.runs.tables import is_update, load_table
     from regnas.space import format_macs, latency_range
     from regnas.supernet import space_of
 
@@ -179,130 +245,60 @@ def _validate_update(name: str, content: dict[str, Any]) -> None:
     typer.echo(f"{name} is valid")
 
 
-def _run(
-    target: str,
-    out: Path | None,
-    sets: list[str] | None,
-    resume: bool,
-    overwrite: bool,
-    inexact: bool,
-    last: Any,
-    executor: str | None = None,
-    added_budgets: Sequence[str] = (),
-    polish: PolishRequest | None = None,
-    tune: bool = False,
-) -> None:
-    from regnas.report.family.tables import terminal_table
-    from regnas.runs.config import load_config, parse_config
-    from regnas.runs.pipeline import run as run_pipeline
-    from regnas.runtime.processes import current_processes, joined
-    from regnas.search.evaluation import ExecutorChoice
-
-    processes = current_processes()
-    with joined(processes):
-        with processes.together():
-            choice = ExecutorChoice.parse(executor) if executor else None
-            reuse = _reuse(resume, overwrite)
-            config, path = configuration(target, out, sets, load_config, parse_config)
-        with running(config, path, reuse, inexact, "report", processes) as folder:
-            comparison = run_pipeline(config, folder, last, choice, added_budgets, polish, processes, tune)
-    if not processes.is_main:
-        return
-    if comparison is not None:
-        print_wide(terminal_table(comparison))
-        typer.echo(f"report: {folder.report / 'index.html'}")
-    else:
-        typer.echo(f"{last}: done, in {path}")
-
-
-def _reuse(resume: bool, overwrite: bool) -> Any:
-    if resume and overwrite:
-        raise ConfigurationError("--resume and --overwrite exclude each other")
-    return "overwrite" if overwrite else "resume" if resume else "refuse"
-
-
-def configuration(target: str, out: Path | None, sets: list[str] | None, load: Any, parse: Any) -> tuple[Any, Path]:
-    """What to run and where, from a run folder or a configuration."""
-    from regnas.runs.folder import RUN, RunFolder
-
-    if (Path(target) / RUN).exists():
-        path = Path(target)
-        facts = RunFolder.open(path).facts
-        if sets:
-            raise ConfigurationError(f"{path} has its configuration already: --set goes with a configuration")
-        return parse(facts["name"], facts["configuration"]), path
-    config = load(target, sets or ())
-    return config, out or Path("runs") / config.name
-
-
 @contextmanager
-def running(
-    config: Any, path: Path, reuse: Any, inexact: bool, continued_by: str, processes: Any = None
-) -> Iterator[Any]:
-    """The run folder, held, checked and logged to for the length of the block; a command continues it.
-
-    Of several processes the leader does all that; the others read.
-    """
+def continued_by(command: str, *options: str) -> Iterator[None]:
+    """Postpone signals to where nothing is lost, and then print the command that continues the run."""
     from regnas.runs.folder import RunFolder
-    from regnas.runtime.lock import exclusive
-    from regnas.runtime.machine import describe_machine
-    from regnas.runtime.processes import SINGLE
+    from regnas.runtime.processes import current_processes
     from regnas.runtime.signals import postponed_signals
 
-    processes = processes or SINGLE
-    machine = config.values.machine
-    if machine.threads:
-        import torch
-
-        torch.set_num_threads(machine.threads)
-    with ExitStack() as stack:
-        with processes.together():
-            conditions = {**describe_machine(processes.device(machine.device)), "processes": processes.count}
-            if processes.is_main:
-                stack.enter_context(exclusive(path))
-            stack.enter_context(postponed_signals())
-            if processes.is_main:
-                folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
-                folder.check_machine(conditions, inexact)
-                stack.enter_context(_log_to(folder.log))
-                stack.enter_context(_resumable(folder, continued_by, processes))
-        with processes.together():
-            if not processes.is_main:
-                folder = RunFolder.open(path, reads_only=True)
-        yield folder
+    processes = current_processes()
+    try:
+        with postponed_signals():
+            yield
+    except Interrupted as error:
+        if error.run is not None and processes.is_main:
+            if processes.is_single or RunFolder.open(error.run).supernet_trained:
+                line = shlex.join(["regnas", command, str(error.run), *options])
+                typer.echo(f"continue with: {line}", err=True)
+            else:
+                typer.echo("continue with: the same torchrun command and --resume", err=True)
+        raise
 
 
-def print_wide(table: Any) -> None:
+def print_wide(table: RenderableType) -> None:
     # Without a terminal rich would assume 80 columns and cut the names of the methods.
     Console(width=None if sys.stdout.isatty() else 140).print(table)
 
 
-@contextmanager
-def _log_to(path: Path) -> Iterator[None]:
-    logger = logging.getLogger("regnas")
-    handler = logging.FileHandler(path)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    except BaseException as error:
-        logger.error("stopped: %s", error)
-        raise
-    finally:
-        logger.removeHandler(handler)
-        handler.close()
+def _options(**given: str | float | bool | Sequence[str] | None) -> list[str]:
+    """Write options as on the command line, for the command that continues this one."""
+    words: list[str] = []
+    for name, value in given.items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(flag)
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            words += [word for entry in value for word in (flag, entry)]
+        elif value is not None and value is not False:
+            words += [flag, str(value)]
+    return words
 
 
-@contextmanager
-def _resumable(folder: Any, command: str, processes: Any) -> Iterator[None]:
-    """Say how to go on, where it was interrupted."""
-    try:
-        yield
-    except Interrupted:
-        path = shlex.quote(str(folder.path))
-        if processes.is_single or folder.supernet_trained:
-            typer.echo(f"continue with: regnas {command} {path}", err=True)
-        else:
-            typer.echo("continue with: the same torchrun command and --resume", err=True)
-        raise
+def _print_report(run: Run) -> None:
+    from regnas.report.family.tables import terminal_table
+
+    if _is_main():
+        print_wide(terminal_table(run.flips))
+        typer.echo(f"report: {run.report}")
+
+
+def _print_done(stage: str, run: Run) -> None:
+    if _is_main():
+        typer.echo(f"{stage}: done, in {run.path}")
+
+
+def _is_main() -> bool:
+    from regnas.runtime.processes import current_processes
+
+    return current_processes().is_main

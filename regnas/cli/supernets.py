@@ -22,7 +22,7 @@ def import_ofa(
     to: Annotated[Path | None, typer.Option(help="The folder to keep it in; by default in ~/.cache/regnas.")] = None,
 ) -> None:
     """Convert a supernet that others trained, so that a configuration can start from it."""
-    from regnas.runs.config import describe
+    from regnas.runs.tables import describe
     from regnas.supernet.imports import default_store, import_supernet
 
     imported, fresh = import_supernet(source, to or default_store(), file, supernet, name)

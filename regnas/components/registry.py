@@ -160,8 +160,8 @@ class Registry(Mapping[str, Part]):
         return next(found, None) or (self._base.name_of(component) if self._base else None)
 
     def summaries(self) -> dict[str, str]:
-        """For every name the first line of the part's docstring; for a part that cannot be used, the reason."""
-        return {name: self._summary(name) for name in self}
+        """``summary`` for every name."""
+        return {name: self.summary(name) for name in self}
 
     def usable(self) -> dict[str, Part]:
         """All parts but those that cannot be imported or have two owners."""
@@ -171,7 +171,8 @@ class Registry(Mapping[str, Part]):
                 found[name] = self[name]
         return found
 
-    def _summary(self, name: str) -> str:
+    def summary(self, name: str) -> str:
+        """The first line of the docstring of a part; for a part that cannot be used, the reason."""
         try:
             lines = (self[name].__doc__ or "").splitlines()
         except (ConfigurationError, EnvironmentProblem) as error:

@@ -24,8 +24,9 @@ from regnas.data.image_transforms import Center, Transform, transformed
 from regnas.data.splits import check_range
 from regnas.errors import ArtifactError, ConfigurationError, DataError
 from regnas.report.kit.thumbnails import picture_of
-from regnas.runs.config import Machine, load_table
+from regnas.runs.config import Machine
 from regnas.runs.folder import RUN, RunFolder
+from regnas.runs.tables import load_table
 from regnas.supernet import InputShape
 
 REPORT_PARTS = ("test", "val")

@@ -1,4 +1,4 @@
-"""The baselines of a run: what a user would do instead, at its best, on the same data at the same architectures."""
+"""The fourth stage of a run: what a user would do instead, at its best, on the same data at the same architectures."""
 
 from __future__ import annotations
 
@@ -9,32 +9,56 @@ from typing import Any
 from regnas.components.builder import auto_keys
 from regnas.flips import Predictions
 from regnas.networks import parameters_of
-from regnas.report.family.contents import Method as ReportedMethod
-from regnas.runs.baselines import AccuracyOnly, Family, Independent, Inherited, Source, SubNetwork, plan_members
+from regnas.report.family.contents import ReportedFamily
+from regnas.runs.baselines import AccuracyOnly, Baseline, Family, Independent, SubNetwork, plan_members
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, predict_report
+from regnas.runs.report_stage import reported_family
 from regnas.runs.supernet_stage import supernet_training_macs
 from regnas.runtime.progress import track
 from regnas.search import FamilySearch
 from regnas.space import Architecture
 from regnas.training import predictions_from
 from regnas.updates.methods import Method
-from regnas.updates.models import Model, ModelStore, clipped_trainings, make_all, training_macs
+from regnas.updates.models import Model, ModelStore, clipped_trainings, make_all, methods_of, training_macs
 from regnas.updates.tuning import BySeed, Tuner, resolve
 
 
-def baseline_methods(
-    job: Job, search: FamilySearch, architectures: Mapping[str, Architecture]
-) -> tuple[list[ReportedMethod], list[dict[str, Any]]]:
-    """Search, tune and train what a user would do instead, predict the report split with it, and say what was tuned."""
-    values = job.config.values
-    family = {name: SubNetwork(values.supernet, architecture) for name, architecture in architectures.items()}
-    searched = {
-        label: baseline.plan(search, family)
-        for label, baseline in values.baselines.items()
+@dataclass(frozen=True)
+class TrainedBaselines:
+    """The baselines that were trained, by label, and how the keys that are "auto" were chosen."""
+
+    reported: Mapping[str, ReportedFamily]
+    tuning: Sequence[Mapping[str, Any]]
+
+
+def search_baselines(job: Job, search: FamilySearch, members: Mapping[str, Architecture]) -> dict[str, ReportedFamily]:
+    """Search the supernet for accuracy alone, if the configuration asks for it, and predict the report split."""
+    smallest = next(iter(members.values()))
+    return {
+        label: _report_inherited(job, search, label, baseline, search.accuracy_only(smallest))
+        for label, baseline in job.config.values.baselines.items()
         if isinstance(baseline, AccuracyOnly)
     }
-    search.evaluator.close()  # nothing more is searched, and its workers would only wait beside those that train
+
+
+def _report_inherited(
+    job: Job, search: FamilySearch, label: str, baseline: Baseline, members: Mapping[str, Architecture]
+) -> ReportedFamily:
+    """Predict with sub-networks that have the weights of the supernet."""
+    predictions = {
+        member: predict_report(job, f"{label}-{member}", search.evaluator.network(architecture))
+        for member, architecture in track(members.items(), f"predict {label}", len(members))
+    }
+    return reported_family(
+        job, label, baseline.title, _first_line(baseline), members, predictions, supernet_training_macs(job)
+    )
+
+
+def train_baselines(job: Job, members: Mapping[str, Architecture]) -> TrainedBaselines:
+    """Tune and train what a user would do instead, and predict the report split with it."""
+    values = job.config.values
+    family = {name: SubNetwork(values.supernet, architecture) for name, architecture in members.items()}
     trials = _Trials(job, _store(job), family)
     methods = {label: each for label, each in values.baselines.items() if not isinstance(each, AccuracyOnly)}
     methods, choices = resolve(
@@ -44,41 +68,29 @@ def baseline_methods(
         Tuner(trials.predict, lambda _: trials.predict([Independent()])[0], trials.training_macs),
         again=bool(job.folder.facts.get("tune")),
     )
-    trained: dict[str, Mapping[str, Source]] = {
-        label: plan_members(method, family) for label, method in methods.items()
+    plans = {label: plan_members(method, family) for label, method in methods.items()}
+    trials.make([(label, plan.values()) for label, plan in plans.items()])
+    _note_clipping(job, trials.store, plans)
+    entries = [(label, member) for label, plan in plans.items() for member in plan]
+    predictions = {
+        (label, member): predict_report(job, f"{label}-{member}", trials.store.module(plans[label][member]))
+        for label, member in track(entries, "predict baselines", len(entries))
     }
-    trials.make(trained.values())
-    _note_clipping(job, trials.store, trained)
-    plans = {label: searched.get(label) or trained[label] for label in values.baselines}  # in the order given
-    entries = [(label, member, source) for label, plan in plans.items() for member, source in plan.items()]
-    predictions: dict[str, dict[str, Predictions]] = {label: {} for label in plans}
-    for label, member, source in track(entries, "predict baselines", len(entries)):
-        if isinstance(source, Inherited):
-            network = search.evaluator.network(source.architecture)
-        else:
-            network = trials.store.module(source)
-        predictions[label][member] = predict_report(job, f"{label}-{member}", network)
-    reported = []
-    for label, plan in plans.items():
-        baseline = methods.get(label, values.baselines[label])
-        costs = [_cost(job, trials.store, source) for source in plan.values()]
-        own = _models([plan])
-        reported.append(
-            ReportedMethod(
-                name=label,
-                title=baseline.title,
-                description=(type(baseline).__doc__ or "").splitlines()[0],
-                predictions=tuple(predictions[label].values()),
-                architectures=tuple(
-                    source.architecture if isinstance(source, Inherited) else architectures[member]
-                    for member, source in plan.items()
-                ),
-                macs=tuple(macs for macs, _ in costs),
-                parameters=tuple(parameters for _, parameters in costs),
-                training_macs=training_macs(trials.store, own) if own else supernet_training_macs(job),
-            )
+    reported = {
+        label: ReportedFamily(
+            name=label,
+            title=method.title,
+            description=_first_line(method),
+            predictions=tuple(predictions[label, member] for member in members),
+            architectures=tuple(members.values()),
+            macs=tuple(trials.store.macs(model) for model in plans[label].values()),  # of an ensemble, of all members
+            parameters=tuple(parameters_of(trials.store.module(model)) for model in plans[label].values()),
+            training_macs=training_macs(trials.store, plans[label].values()),
         )
-    return reported, [{**choice.to_json(), "cost": trials.relative_cost(choice.training_macs)} for choice in choices]
+        for label, method in methods.items()
+    }
+    tuning = [{**choice.to_json(), "cost": trials.relative_cost(choice.training_macs)} for choice in choices]
+    return TrainedBaselines(reported, tuning)
 
 
 @dataclass(frozen=True)
@@ -90,21 +102,26 @@ class _Trials:
     family: Family
     known: dict[Model, Predictions] = field(default_factory=dict)  # many methods share models
 
-    def make(self, plans: Iterable[Mapping[str, Source]]) -> None:
-        models = {self.store.seed: _models(plans)}
-        make_all({self.store.seed: self.store}, models, self.job.config.values.machine.workers)
+    def make(self, plans: Sequence[tuple[str, Iterable[Model]]]) -> None:
+        """Train the models of the plans, each with the name of its method."""
+        seed, workers = self.store.seed, self.job.config.values.machine.workers
+        models = [model for _, plan in plans for model in plan]
+        make_all({seed: self.store}, {seed: models}, workers, methods_of(plans))
 
     def predict(self, methods: Sequence[Method]) -> list[BySeed]:
-        plans = [plan_members(method, self.family) for method in methods]
+        plans = [(f"tuning {method.title}", self._plan(method)) for method in methods]
         self.make(plans)
-        return [[[self._predicted(model) for model in plan.values()]] for plan in plans]
+        return [[[self._predicted(model) for model in plan]] for _, plan in plans]
 
     def training_macs(self, methods: Sequence[Method]) -> int:
-        return training_macs(self.store, _models([plan_members(method, self.family) for method in methods]))
+        return training_macs(self.store, [model for method in methods for model in self._plan(method)])
 
     def relative_cost(self, macs: int) -> float:
-        """As a multiple of independent training; that of nothing is known without it."""
+        """Divide by the cost of independent training; the cost of nothing is 0 without it."""
         return macs / self.training_macs([Independent()]) if macs else 0.0
+
+    def _plan(self, method: Method) -> list[Model]:
+        return list(plan_members(method, self.family).values())
 
     def _predicted(self, model: Model) -> Predictions:
         if model not in self.known:
@@ -128,19 +145,11 @@ def _store(job: Job) -> ModelStore:
     )
 
 
-def _note_clipping(job: Job, store: ModelStore, plans: Mapping[str, Mapping[str, Source]]) -> None:
-    trainings = clipped_trainings(store, {label: _models([plan]) for label, plan in plans.items()})
+def _note_clipping(job: Job, store: ModelStore, plans: Mapping[str, Mapping[str, Model]]) -> None:
+    trainings = clipped_trainings(store, {label: list(plan.values()) for label, plan in plans.items()})
     known = {f"{each.method}, {each.training}": each.clipping for each in trainings}
     job.folder.add(CLIPPING, {name: counts.to_json() for name, counts in known.items() if counts is not None})
 
 
-def _models(plans: Iterable[Mapping[str, Source]]) -> list[Model]:
-    return [source for plan in plans for source in plan.values() if not isinstance(source, Inherited)]
-
-
-def _cost(job: Job, store: ModelStore, source: Source) -> tuple[int, int]:
-    """Multiply-adds and parameters at inference; of an ensemble those of all members."""
-    if isinstance(source, Inherited):
-        cost = job.space.cost(source.architecture)
-        return cost.macs, cost.parameters
-    return store.macs(source), parameters_of(store.module(source))
+def _first_line(baseline: Baseline) -> str:
+    return (type(baseline).__doc__ or "").splitlines()[0]

@@ -1,4 +1,4 @@
-"""Budgets that a family got after it was searched."""
+"""Budgets that are added to a family after its search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OPENING = re.compile(r"[\d.]+\s*[kmg]?", re.IGNORECASE)
 
 
 def insert_added(budgets: Mapping[str, Budget], added: Mapping[str, str]) -> dict[str, Budget]:
-    """All budgets from the smallest to the largest, the added ones in their place."""
+    """Return all budgets from the smallest to the largest, with the added ones in their place."""
     ordered = dict(budgets)
     for name, text in added.items():
         ordered = _insert(ordered, name, _parse(text))
@@ -21,7 +21,7 @@ def insert_added(budgets: Mapping[str, Budget], added: Mapping[str, str]) -> dic
 
 
 def parse_added(texts: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
-    """``["450M", "tablet=500M +- 1 %"]`` by name; a budget without one is called by its own size."""
+    """Read ``["450M", "tablet=500M +- 1 %"]`` by name; a budget without a name is named by its size."""
     added = dict(known)
     for text in texts:
         match = _NAMED.fullmatch(text.strip())

@@ -1,12 +1,10 @@
-"""TOML to a validated configuration; every problem at once."""
+"""A validated configuration from its tables; every problem at once."""
 
 from __future__ import annotations
 
 import itertools
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -14,12 +12,12 @@ from pydantic import PlainValidator
 
 from regnas.components.builder import Builder
 from regnas.components.rate import Rate, shown_rate
-from regnas.components.registry import nearest
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
 from regnas.family.polishing import Polishing
 from regnas.losses import LOSSES, Loss
 from regnas.runs.baselines import BASELINES, Baseline, check_baseline
+from regnas.runs.tables import Changes, is_update, load_table
 from regnas.search import (
     ALGORITHMS,
     REWARDS,
@@ -47,8 +45,6 @@ from regnas.training import (
 )
 from regnas.updates.methods.tunable import Chosen, check_chosen
 
-PRESETS = "search_configs"
-
 
 def _parse_budget(value: object) -> Budget:
     if not isinstance(value, str):
@@ -66,12 +62,12 @@ def check_calibration(images: int | None) -> None:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How the members are found; ``candidates`` for each budget.
+    """How the members are found, with ``candidates`` per budget.
 
     ``order``: the smallest first and each next one above it, all of them jointly, or all read from one front.
     ``max_nfr`` is a limit: no member has a higher NFR against a smaller one on the search split. With
-    ``old_predictions``, a prediction file with the samples of the search split, flips from these count too, in the
-    reward and for the limit, for every member.
+    ``old_predictions``, a prediction file of the search split, flips from these predictions count too, for the reward
+    and the limit of every member.
     """
 
     candidates: int = 100
@@ -97,14 +93,14 @@ class SearchSettings:
 
     @property
     def flips_counted(self) -> str:
-        """The limit and the old predictions, for people; empty where there is neither."""
+        """The limit and the old predictions, for people; empty if there is neither."""
         limit = "" if self.max_nfr is None else f", NFR at most {shown_rate(self.max_nfr)} on the search split"
         return limit + (f", flips from {self.old_predictions} included" if self.old_predictions else "")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """``threads`` of one process (0: as many as torch likes), ``workers`` processes for independent trainings."""
+    """``threads`` per process (0: torch's own number), ``workers`` processes for independent trainings."""
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     threads: int = 0
@@ -127,7 +123,7 @@ class Config:
     baselines: dict[str, Baseline] = field(default_factory=dict)
     chosen: Chosen = field(default_factory=dict)  # for keys of baselines that are "auto", what an earlier run chose
     machine: Machine = field(default_factory=Machine)
-    calibration_images: int | None = None  # of all networks that are exported and reported; None: as many as are enough
+    calibration_images: int | None = None  # of all networks that are exported and reported; None: enough
     weights: str = ""  # what the supernet starts from: the name or the file of an imported one; empty: random numbers
     seed: int = 0
 
@@ -163,25 +159,8 @@ class LoadedConfig(Generic[Values]):
     values: Values
 
 
-def load_table(source: str, assignments: Sequence[str] = ()) -> tuple[str, dict[str, Any]]:
-    """The name and the content of a file or preset; ``assignments`` are ``key.sub=value``."""
-    path = _find(source)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{source} is not TOML: {error}") from None
-    for assignment in assignments:
-        assign(table, assignment)
-    return Path(source).stem, table
-
-
-def load_config(source: str, assignments: Sequence[str] = ()) -> LoadedConfig[Config]:
-    return parse_config(*load_table(source, assignments))
-
-
-def is_update(table: Mapping[str, Any]) -> bool:
-    """Whether a configuration is one for ``regnas update``."""
-    return "models" in table or "methods" in table
+def load_config(source: str, changes: Changes = ()) -> LoadedConfig[Config]:
+    return parse_config(*load_table(source, changes))
 
 
 def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
@@ -195,7 +174,7 @@ def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
 
 
 def parse_polish(table: Mapping[str, Any]) -> Polishing:
-    """The settings of ``[polish]``, where they come from the command line."""
+    """Build the settings of ``[polish]`` from a table."""
     builder = _builder()
     settings: Polishing = builder.record(Polishing, table, "polish")
     if builder.problems:
@@ -220,57 +199,12 @@ def _builder() -> Builder:
     )
 
 
-def presets() -> list[str]:
-    return sorted(
-        entry.name.removesuffix(".toml") for entry in resources.files(PRESETS).iterdir() if entry.name.endswith(".toml")
-    )
-
-
-def _find(source: str) -> Any:
-    path = Path(source)
-    if path.is_file():
-        return path
-    preset = resources.files(PRESETS) / f"{source.removesuffix('.toml')}.toml"
-    if "/" not in source and preset.is_file():
-        return preset
-    known = presets()
-    raise ConfigurationError(
-        f'there is no file "{source}", nor a preset of that name{nearest(source, known)} (presets: {", ".join(known)})'
-    )
-
-
-def assign(table: dict[str, Any], assignment: str) -> None:
-    """``training.epochs=3`` into the table."""
-    key, equals, text = assignment.partition("=")
-    if not equals or not key.strip():
-        raise ConfigurationError(f'--set takes key=value, such as training.epochs=3, not "{assignment}"')
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text  # a bare word is a text, as on every command line
-    *path, last = key.strip().split(".")
-    for part in path:
-        inner = table.setdefault(part, {})
-        if not isinstance(inner, dict):
-            raise ConfigurationError(f'--set {assignment}: "{part}" is a value, not a table')
-        table = inner
-    table[last] = value
-
-
-def describe(table: Mapping[str, Any], section: str) -> str:
-    """The name of a component and its keys, for people: ``digits (severity 1.2)``."""
-    entries = dict(table.get(section, {}))
-    name = entries.pop("name", "")
-    keys = ", ".join(f"{key} {value}" for key, value in entries.items())
-    return f"{name} ({keys})" if keys else str(name)
-
-
 def timed(
     space: SearchSpace, settings: SearchSettings, budgets: Mapping[str, Budget], input_shape: InputShape, classes: int
 ) -> SearchSpace:
-    """The space with the latencies of the table that the search names; as it is where it names none.
+    """Add the latencies of the table that the search names to the space; without a table it stays as it is.
 
-    A limit below the quickest network is refused here: the sampler rounds measured costs and would find out late.
+    A limit below the fastest network is refused here: the sampler rounds measured costs and would find out late.
     """
     if not settings.latency_table:
         unknown = [name for name, budget in budgets.items() if budget.max_latency is not None]

@@ -1,7 +1,8 @@
-"""The folder of a run: what lies where, and what a run remembers of itself."""
+"""The folder of a run: its files, and what the run remembers of itself."""
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
 from regnas.runtime.files import digest_of, read_json, require_keys, write_json
 from regnas.runtime.lock import LOCK
 from regnas.runtime.machine import differences
+from regnas.runtime.progress import in_stage
 
 RUN = "run.json"
 FORMAT = 1
@@ -21,9 +23,11 @@ CONDITIONS = ("threads", "processes", "versions")  # facts of their own, beside 
 CLIPPING = "clipping"  # the fact: of each training that has no record of its own, how many steps were clipped
 Reuse = Literal["refuse", "resume", "overwrite"]
 
+log = logging.getLogger("regnas")
+
 
 class RunFolder:
-    """Paths and ``run.json``; made by ``create`` or ``open``; to a process that only follows it is for reading."""
+    """Paths and ``run.json``; made by ``create`` or ``open``. With ``reads_only``, nothing is written."""
 
     def __init__(self, path: Path, facts: dict[str, Any], reads_only: bool = False) -> None:
         self.path = path
@@ -40,7 +44,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, name: str, table: dict[str, Any], machine: dict[str, Any], reuse: Reuse) -> RunFolder:
-        """A fresh run, or one that is continued: only with the same configuration."""
+        """Start a run, or continue one that has the same configuration."""
         used = path.exists() and any(entry.name != LOCK for entry in path.iterdir())
         if used and reuse == "overwrite":
             _clear(path)
@@ -92,9 +96,14 @@ class RunFolder:
         return bool(self.facts.get("supernet_trained", False))
 
     @property
+    def page(self) -> Path:
+        """The page of the report, which is written last."""
+        return self.report / "index.html"
+
+    @property
     def label(self) -> str:
-        """What tells this run from others in a database that they share."""
-        # Runs of earlier versions have no id: there the configuration has to do.
+        """The name of this run in a database that it shares with others."""
+        # Runs of earlier versions have no id: the digest of the configuration stands for it.
         return f"{self.facts['name']} {self.facts.get('id', self.facts['digest'][:12])}"
 
     def save(self) -> None:
@@ -102,21 +111,21 @@ class RunFolder:
             write_json(self.path / RUN, self.facts)
 
     def check_machine(self, machine: dict[str, Any], allow_inexact: bool) -> None:
-        """A run continued elsewhere would not end with the same bits: only where the user says so.
+        """Refuse to continue under other conditions, which change the bits of the result, unless the user allows it.
 
-        How many processes there are counts until the supernet is trained; what follows is the work of one.
+        The number of processes counts until the supernet is trained; one process does what follows.
         """
         recorded = {**self.facts["machine"], "threads": self.facts["threads"], "versions": self.facts["versions"]}
         recorded["processes"] = machine.get("processes", 1) if self.supernet_trained else self.processes
         changed = differences(recorded, machine)
         if changed and not allow_inexact:
             raise ConfigurationError(
-                f"{self.path} was begun under other conditions ({'; '.join(changed[:3])}), so that the result would "
-                "not be the same bit for bit: add --allow-inexact to continue all the same"
+                f"{self.path} was begun under other conditions ({'; '.join(changed[:3])}), and the result would not be "
+                "the same bit for bit: add --allow-inexact to continue anyway"
             )
 
     def conditions(self) -> dict[str, str]:
-        """Machine and versions, for people."""
+        """Describe the machine and the versions, for people."""
         machine, versions = self.facts["machine"], self.facts["versions"]
         together = f", {self.processes} processes for the supernet" if self.processes > 1 else ""
         return {
@@ -135,7 +144,7 @@ class RunFolder:
         self.save()
 
     def check_file(self, fact: str, name: str, sha256: str) -> None:
-        """A run is continued with the files it was begun with, and with no others of the same name."""
+        """Refuse a file that differs from the one of the same name that the run was begun with."""
         recorded = self.facts.get(fact, sha256)
         if recorded != sha256:
             raise ArtifactError(
@@ -149,15 +158,17 @@ class RunFolder:
         self.save()
 
     def add(self, fact: str, entries: Mapping[str, Any]) -> None:
-        """To a fact that is a table."""
+        """Add entries to a fact that is a table."""
         self.keep(fact, {**self.facts.get(fact, {}), **entries})
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Add the seconds of the block to those that the stage took before."""
+        """Report the block as a stage, and add its seconds to those that the stage took before."""
         started = time.monotonic()
         try:
-            yield
+            with in_stage(stage) as beginning:
+                log.info("%s", beginning.heading)
+                yield
         finally:
             spent = time.monotonic() - started
             self.facts["timings"][stage] = round(self.facts["timings"].get(stage, 0.0) + spent, 2)
@@ -165,7 +176,7 @@ class RunFolder:
 
 
 def check_space(path: Path, needed_bytes: int) -> None:
-    """Before hours of work: is there room for what they write?"""
+    """Refuse to start if the disk has no room for what the run writes."""
     free = shutil.disk_usage(path).free
     if free < needed_bytes:
         raise EnvironmentProblem(
@@ -175,9 +186,9 @@ def check_space(path: Path, needed_bytes: int) -> None:
 
 
 def _clear(path: Path) -> None:
-    """Delete a run, and nothing that is not one."""
+    """Delete a run; refuse a folder that is not a run."""
     if not (path / RUN).exists():
-        raise ConfigurationError(f"{path} is not empty and holds no run of regnas, so that --overwrite leaves it alone")
+        raise ConfigurationError(f"{path} is not empty and holds no run of regnas: --overwrite deletes runs only")
     for entry in path.iterdir():
         if entry.name == LOCK:
             continue
@@ -188,7 +199,7 @@ def _clear(path: Path) -> None:
 
 
 def _difference(recorded: Any, given: Any, where: str = "") -> str:
-    """The first place where two configurations differ, for people."""
+    """Name the first place where two configurations differ, for people."""
     if isinstance(recorded, dict) and isinstance(given, dict):
         for key in [*recorded, *(key for key in given if key not in recorded)]:
             if recorded.get(key) != given.get(key):

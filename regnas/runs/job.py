@@ -1,4 +1,4 @@
-"""What all stages of a run share, made and checked before anything is trained."""
+"""What all stages of a run share, loaded and checked before anything is trained."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from regnas.errors import ArtifactError, ConfigurationError
 from regnas.family.polishing import Polishing
 from regnas.flips import Predictions
 from regnas.runs.budgets import insert_added, parse_added
-from regnas.runs.config import Config, LoadedConfig, assign, describe, parse_polish, timed
+from regnas.runs.config import Config, LoadedConfig, parse_polish, timed
 from regnas.runs.folder import RunFolder, check_space
+from regnas.runs.tables import Changes, change, describe
 from regnas.runtime.files import sha256_of
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.search import OLD, Studies, open_storage, sqlite_storage
@@ -33,6 +34,29 @@ log = logging.getLogger("regnas")
 
 
 @dataclass(frozen=True)
+class PolishRequest:
+    """A request to polish: changes of the settings in ``[polish]``, and the point on the line."""
+
+    changes: Changes = ()
+    alpha: float | None = None
+
+
+@dataclass(frozen=True)
+class WantedPolishing:
+    """How the members are polished: the table of settings, and the point that the user named."""
+
+    table: Mapping[str, Any]
+    alpha: float | None
+
+    @property
+    def settings(self) -> Polishing:
+        return parse_polish(self.table)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"settings": self.table, "alpha": self.alpha}
+
+
+@dataclass(frozen=True)
 class Job:
     """What all stages share."""
 
@@ -40,14 +64,14 @@ class Job:
     folder: RunFolder
     splits: Splits
     space: SearchSpace
-    budgets: dict[str, Budget]  # of all members, those that were added later included
+    budgets: dict[str, Budget]  # of all members, including those that were added later
+    added: Mapping[str, str]  # the budgets that were added later, as they were given
     trainer: Trainer
     device: torch.device
     executor: ExecutorChoice
     studies: Studies
-    polishing: Polishing | None
-    alpha: float | None  # the point of polishing that the user named
-    old: dict[str, Predictions]  # of the search split, from which members must not regress
+    polishing: WantedPolishing | None
+    old: dict[str, Predictions]  # on the search split, of models from which members must not regress
 
     @property
     def classes(self) -> int:
@@ -60,14 +84,6 @@ class Job:
         return CalibrationImages(*(calibration_count(each, *size) for each in wanted))
 
 
-@dataclass(frozen=True)
-class PolishRequest:
-    """What ``regnas polish`` was told: changes of the settings, and the point on the line."""
-
-    sets: Sequence[str] = ()
-    alpha: float | None = None
-
-
 def prepare(
     config: LoadedConfig[Config],
     folder: RunFolder,
@@ -76,20 +92,23 @@ def prepare(
     polish: PolishRequest | None = None,
     processes: Processes = SINGLE,
 ) -> Job:
-    """Load the data and see that all that is asked for exists, before anything is trained."""
+    """Load the data and check that everything the run needs exists, before anything is trained.
+
+    What is quick to check comes before the data are loaded. The run remembers a request only after all checks.
+    """
     values = config.values
+    added = parse_added(added_budgets, folder.facts.get("added_budgets", {}))
+    budgets = insert_added(values.budgets, added)
+    polishing = _wanted_polishing(config, folder, polish)
+    storage = open_storage(values.search.storage) if values.search.storage else None
+
     log.info("data: %s", describe(config.table, "data"))
     splits = values.data.load()
     folder.check_data(splits.summary())
     space = space_of(values.supernet, splits.input_shape, len(splits.classes))
-    added = parse_added(added_budgets, folder.facts.get("added_budgets", {}))
-    budgets = insert_added(values.budgets, added)
     space = timed(space, values.search, budgets, splits.input_shape, len(splits.classes))
     check_curriculum(values, space)
     check_budgets(budgets, space)
-    wanted = _wanted_polishing(config, folder, polish)
-    folder.keep("added_budgets", added)
-    folder.keep("polish", wanted)
     imported = imported_weights(config, splits)
     if imported is not None:
         folder.check_file("weights", values.weights, imported.sha256)
@@ -97,23 +116,35 @@ def prepare(
         folder.check_file("latency_table", values.search.latency_table, sha256_of(Path(values.search.latency_table)))
     old = _old_predictions(values.search.old_predictions, splits, folder)
     device = processes.device(values.machine.device)
-    recipe = values.training.over(folder.processes)  # whoever continues the run, its steps stay as large
-    trainer = Trainer(recipe, splits.train, splits.preprocessing, device, processes)
     # Weights and momenta in two checkpoints and a third being written, for the supernet and each single training.
     trainings = 20 if values.training.epochs else 0
     check_space(folder.path, 3 * 2 * 4 * space.cost(space.largest).parameters * trainings + 2**24)
-    executor = executor or ExecutorChoice(processes=values.machine.workers)
-    if values.search.storage:  # which others use too
-        studies = Studies(open_storage(values.search.storage), space, run=f"{folder.label}/")
+    if storage is not None:  # which other runs may share
+        studies = Studies(storage, space, run=f"{folder.label}/")
     else:
         studies = Studies(open_storage(sqlite_storage(folder.study)), space)
-    polishing = None if wanted is None else parse_polish(wanted["settings"])
-    alpha = None if wanted is None else wanted["alpha"]
-    return Job(config, folder, splits, space, budgets, trainer, device, executor, studies, polishing, alpha, old)
+
+    folder.keep("added_budgets", added)
+    folder.keep("polish", None if polishing is None else polishing.to_json())
+    recipe = values.training.over(folder.processes)  # a run that is continued keeps the size of its steps
+    return Job(
+        config=config,
+        folder=folder,
+        splits=splits,
+        space=space,
+        budgets=budgets,
+        added=added,
+        trainer=Trainer(recipe, splits.train, splits.preprocessing, device, processes),
+        device=device,
+        executor=executor or ExecutorChoice(processes=values.machine.workers),
+        studies=studies,
+        polishing=polishing,
+        old=old,
+    )
 
 
 def _old_predictions(file: str, splits: Splits, folder: RunFolder) -> dict[str, Predictions]:
-    """What search.old_predictions says about the search split; nothing where it names no file."""
+    """Read search.old_predictions on the search split; return nothing if it names no file."""
     if not file:
         return {}
     split = splits.search
@@ -132,20 +163,19 @@ def _old_predictions(file: str, splits: Splits, folder: RunFolder) -> dict[str, 
 
 def _wanted_polishing(
     config: LoadedConfig[Config], folder: RunFolder, request: PolishRequest | None
-) -> dict[str, Any] | None:
-    """Settings and alpha: as the command says now, as it said before, or as the configuration has it."""
+) -> WantedPolishing | None:
+    """Choose settings and alpha: of this request, of an earlier one, or of the configuration."""
     known: dict[str, Any] | None = folder.facts.get("polish")
     if known is None and "polish" in config.table:
         known = {"settings": config.table["polish"], "alpha": None}
     if request is None:
-        return known
+        return None if known is None else WantedPolishing(known["settings"], known["alpha"])
     settings = copy.deepcopy(known["settings"]) if known else {}
-    for assignment in request.sets:
-        assign(settings, assignment)
-    parse_polish(settings)  # refused before it is kept
+    change(settings, request.changes)
+    parse_polish(settings)
     if request.alpha is not None and not 0 <= request.alpha <= 1:
-        raise ConfigurationError(f"--alpha is {request.alpha:g}: it has to be between 0 (accuracy) and 1 (agreement)")
-    return {"settings": settings, "alpha": request.alpha}
+        raise ConfigurationError(f"alpha must be between 0 (accuracy) and 1 (agreement), got {request.alpha:g}")
+    return WantedPolishing(settings, request.alpha)
 
 
 def check_curriculum(values: Config, space: SearchSpace) -> None:
@@ -156,7 +186,7 @@ def check_curriculum(values: Config, space: SearchSpace) -> None:
 
 
 def check_budgets(budgets: Mapping[str, Budget], space: SearchSpace) -> dict[str, float]:
-    """The number of architectures inside each budget; an empty one is refused with the attainable range."""
+    """Count the architectures inside each budget; refuse an empty one with the attainable range."""
     counts = {}
     for name, budget in budgets.items():
         sampler = BudgetSampler(space, budget)
@@ -166,7 +196,7 @@ def check_budgets(budgets: Mapping[str, Budget], space: SearchSpace) -> dict[str
 
 
 def imported_weights(config: LoadedConfig[Config], splits: Splits) -> ImportedSupernet | None:
-    """What the supernet starts from, if the configuration names it; refused where it does not belong."""
+    """Find the weights that the supernet starts from, if the configuration names them; refuse those that do not fit."""
     values = config.values
     if not values.weights:
         return None
@@ -174,7 +204,7 @@ def imported_weights(config: LoadedConfig[Config], splits: Splits) -> ImportedSu
 
 
 def predict_report(job: Job, model: str, network: nn.Module) -> Predictions:
-    """Predict the report split and keep it in the run folder."""
+    """Predict the report split and keep the predictions in the run folder."""
     logits = logits_on(network, job.splits.report, job.splits.preprocessing, job.device)
     predictions = predictions_from(model, logits, job.splits.report, keep_logits=True)
     predictions.save(job.folder.predictions / f"{model}.npz")

@@ -1,4 +1,4 @@
-"""The first stage of a run: the supernet, trained by its curriculum, and those that teach it."""
+"""The first stage of a run: the supernet, trained by its curriculum, and the supernets that teach it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import torch
 from torch import nn
 
 from regnas.losses import CrossEntropy
-from regnas.runs.config import describe
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, imported_weights
+from regnas.runs.tables import describe
 from regnas.runtime.randomness import Key, key_to_int
 from regnas.runtime.tensors import load_into
 from regnas.training import Curriculum, ForkedTraining, SupernetObjective
+
+TRAINING_MACS = "supernet_training_macs"  # the fact
 
 log = logging.getLogger("regnas")
 
 
 def train_supernet(job: Job) -> nn.Module:
-    """Train the supernet, from random or imported weights; with 0 epochs it is the imported one as it is."""
+    """Train the supernet, from random or imported weights; with 0 epochs it stays as it was imported."""
     values = job.config.values
     before = [_train_teacher(job, number) for number in range(_supernets_before(job))]
-    if values.training.epochs:
-        log.info("train the supernet: %s", describe(job.config.table, "supernet"))
+    doing = "train" if values.training.epochs and not job.folder.supernet_trained else "load"
+    log.info("%s the supernet: %s", doing, describe(job.config.table, "supernet"))
     key = (values.seed, "supernet")
     supernet = _new_supernet(job, key)
     if values.curriculum.interpolation is None or not values.training.epochs:
@@ -40,7 +42,16 @@ def train_supernet(job: Job) -> nn.Module:
 
 
 def supernet_training_macs(job: Job) -> int:
-    """Multiply-adds of the supernet's training, that of the supernets which teach it included."""
+    """Return the multiply-adds of the supernet's training, including the supernets that teach it.
+
+    They are counted once, by repeating the draws of every step, and then remembered by the run.
+    """
+    if TRAINING_MACS not in job.folder.facts:
+        job.folder.keep(TRAINING_MACS, _count_training_macs(job))
+    return int(job.folder.facts[TRAINING_MACS])
+
+
+def _count_training_macs(job: Job) -> int:
     teachers = [_teacher_objective(job, number) for number in range(_supernets_before(job))]
     if job.config.values.curriculum.interpolation is None:
         own = job.trainer.macs(_supernet_objective(job).macs_of)
@@ -50,7 +61,7 @@ def supernet_training_macs(job: Job) -> int:
 
 
 def _train_teacher(job: Job, number: int) -> nn.Module:
-    """One of the supernets that teach the run's own; in training mode, since its statistics belong to nobody."""
+    """Train one of the supernets that teach the run's own; in training mode, since it has no statistics of its own."""
     objective = _teacher_objective(job, number)
     supernet = _new_supernet(job, objective.key)
     place = job.folder.supernet / f"teacher-{number}"
@@ -71,7 +82,7 @@ def _new_supernet(job: Job, key: tuple[Key, ...]) -> nn.Module:
 
 
 def _supernets_before(job: Job) -> int:
-    """Those that teach; with 0 epochs nobody is taught."""
+    """Count the supernets that teach; with 0 epochs there are none."""
     return job.config.values.curriculum.supernets_before if job.config.values.training.epochs else 0
 
 

@@ -1,4 +1,4 @@
-"""Python's garbage collector and what it need not look at."""
+"""Python's garbage collector, kept away from objects that stay."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def settled() -> Iterator[None]:
-    """Inside, the collector leaves alone all objects that are there at the beginning.
+    """Keep the collector away from all objects that exist when the block begins.
 
-    They are a million with torch and its friends imported, nearly all of them for good, and a search of small networks
-    would spend a tenth of its time on looking through them again and again.
+    With torch imported there are a million of them, and nearly all of them stay. A search of small networks would spend
+    a tenth of its time looking through them again and again.
     """
     gc.freeze()
     try:

@@ -1,7 +1,7 @@
 """Files that are either whole or absent.
 
-Everything is written under a temporary name in the same folder, flushed to the disk and renamed, so that a process
-killed at any instant leaves the old file or the new one and never half of one.
+Every file is written under a temporary name in the same folder, flushed to the disk and renamed. A process that is
+killed at any moment leaves the old file or the new one, never a part of one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import errno
 import hashlib
 import json
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,15 +32,15 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_through(path: Path, write: Callable[[Path], None]) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then put it in place of ``path``."""
+    """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
+        temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
+        temporary.touch(exist_ok=False)
         try:
+            allowed_by_umask = stat.S_IMODE(temporary.stat().st_mode)
             write(temporary)
-            temporary.chmod(0o644)
+            temporary.chmod(allowed_by_umask)  # safetensors makes a file of its own, for its owner alone
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
             temporary.replace(path)
@@ -50,14 +51,14 @@ def write_through(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def environment_problem(error: OSError, path: Path) -> EnvironmentProblem:
-    """The one line for a disk that is full or a folder that cannot be written."""
+    """Describe in one line a disk that is full or a folder that cannot be written."""
     remedy = {
         errno.ENOSPC: "free some space and start again with --resume",
         errno.EDQUOT: "free some of the quota and start again with --resume",
-        errno.EACCES: "choose a folder you may write with --out",
-        errno.EPERM: "choose a folder you may write with --out",
+        errno.EACCES: "choose a folder that you may write with --out",
+        errno.EPERM: "choose a folder that you may write with --out",
         errno.EROFS: "choose a folder that is not read-only with --out",
-    }.get(error.errno or 0, "see that the folder exists and can be written")
+    }.get(error.errno or 0, "check that the folder exists and can be written")
     return EnvironmentProblem(f"cannot write {path}: {error.strerror or error}; {remedy}")
 
 
@@ -70,7 +71,7 @@ def sha256_of(path: Path) -> str:
 
 
 def check_sha256(path: Path, expected: str) -> None:
-    """Refuse a file whose content is not what was recorded, before anything parses it."""
+    """Refuse a file whose content differs from what was recorded, before anything parses it."""
     found = sha256_of(path)
     if found != expected:
         raise ArtifactError(f"{path} is damaged: its sha256 is {found[:12]}…, recorded was {expected[:12]}…")
@@ -78,7 +79,7 @@ def check_sha256(path: Path, expected: str) -> None:
 
 def read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ArtifactError(f"{path} is missing") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
@@ -86,7 +87,7 @@ def read_json(path: Path) -> Any:
 
 
 def digest_of(value: Any) -> str:
-    """The sha256 of a JSON value, whatever the order of its keys."""
+    """Return the sha256 of a JSON value, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 

@@ -21,9 +21,9 @@ POLL_SECONDS = 0.5
 
 @contextmanager
 def exclusive(folder: Path, patient: bool = False) -> Iterator[None]:
-    """Hold the folder for the length of the block; the system lets go of it when the process dies.
+    """Hold the folder for the length of the block; the system releases it if the process dies.
 
-    Where another process holds it, a patient caller waits and any other is refused.
+    If another process holds it, a patient caller waits and any other is refused.
     """
     path = folder / LOCK
     try:

@@ -1,7 +1,7 @@
 """The processes that train one network together, as torchrun starts them.
 
-They do the same work on different images and meet in sums (gloo on the CPU, nccl on CUDA). The first of them leads: it
-alone writes, logs and speaks; where one fails, all end with its exit code and one of them says why.
+They do the same work on different images and synchronize in sums (gloo on the CPU, nccl on CUDA). Only the first of
+them, the main process, writes, logs and prints. If one fails, all end with its exit code, and one of them says why.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from regnas.runtime.machine import choose_device
 Result = TypeVar("Result")
 
 MEETING = timedelta(minutes=5)
-# One that dies is noticed at once, by its closed connections or by torchrun; one that loads its data may take hours.
+# A process that dies is noticed at once, by its closed connections or by torchrun; loading data may take hours.
 PATIENCE = timedelta(days=1)
-SILENT = 1000  # added to the exit code of a process that has nothing to say
+SILENT = 1000  # added to the exit code of a process that prints no error of its own
 
 
 class FailedElsewhere(RegnasError):
-    """Another of the processes has failed, and says why; this one only ends."""
+    """Another process has failed and prints the reason; this one only ends."""
 
     def __init__(self, exit_code: int) -> None:
         self.exit_code = exit_code
         super().__init__()
 
     def __str__(self) -> str:
-        return "another process failed"  # for the log; on the terminal this one is silent
+        return "another process failed"  # for the log; nothing is printed
 
 
 @dataclass(frozen=True)
 class Processes:
-    """This one, number ``rank`` of ``count``, and on its own machine ``local_rank`` of ``local_count``."""
+    """This process, number ``rank`` of ``count``, and on its own machine ``local_rank`` of ``local_count``."""
 
     rank: int = 0
     count: int = 1
@@ -57,16 +57,16 @@ class Processes:
 
     @property
     def share(self) -> slice:
-        """Of a batch: every count-th sample, so that the parts of all shares make up the parts of the batch."""
+        """The samples of a batch that are this process's: every count-th one, so that all shares make up the batch."""
         return slice(self.rank, None, self.count)
 
     def device(self, wish: str) -> torch.device:
-        """What ``machine.device`` means here: on CUDA every process of a machine has a device of its own."""
+        """Choose the device for ``machine.device``; on CUDA every process of a machine has a device of its own."""
         if self.is_single:
             return choose_device(wish)
         if wish == "cuda" and not torch.cuda.is_available():
             raise EnvironmentProblem(
-                'machine.device is "cuda", and torch finds no CUDA device here, so that nccl cannot run: '
+                'machine.device is "cuda", and torch finds no CUDA device here, which nccl needs: '
                 'set machine.device to "cpu"'
             )
         kind = choose_device(wish).type
@@ -87,7 +87,7 @@ class Processes:
         return torch.device("cpu")
 
     def sum_(self, tensor: Tensor) -> Tensor:
-        """The sum over all processes, in place; the same bits in each of them."""
+        """Sum over all processes, in place, with the same bits in each of them."""
         if not self.is_single:
             from torch import distributed
 
@@ -96,11 +96,11 @@ class Processes:
         return tensor
 
     def mean(self, value: float) -> float:
-        """Over all processes; the same bits in each of them."""
+        """Average over all processes, with the same bits in each of them."""
         return value if self.is_single else float(self.sum_(torch.tensor([value], dtype=torch.float64))) / self.count
 
     def gather(self, tensor: Tensor) -> Tensor:
-        """What each of them has, [processes, ...]."""
+        """Stack the tensors of all processes: [processes, ...]."""
         if self.is_single:
             return tensor.unsqueeze(0)
         from torch import distributed
@@ -112,7 +112,7 @@ class Processes:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """All come out of the block, or none: of those that fail the first one speaks, and the others only end."""
+        """Leave the block in all processes or in none: the first that failed raises its error, the others only end."""
         if self.is_single:
             yield
             return
@@ -132,7 +132,7 @@ class Processes:
         raise FailedElsewhere(int(codes[speakers[0]]) if speakers else failed[0] - SILENT) from None
 
     def in_turn(self, work: Callable[[], Result]) -> Result:
-        """The first process of every machine, then the others: what the first one downloads or caches they find."""
+        """Work in the first process of every machine, then in the others, which find what it downloaded or cached."""
         if self.is_single:
             return work()
         results: list[Result] = []
@@ -144,7 +144,7 @@ class Processes:
 
     @contextmanager
     def speaking_once(self) -> Iterator[None]:
-        """Around what fails in all of them alike: only the leader says so."""
+        """Let only the main process raise an error that all of them run into."""
         try:
             yield
         except RegnasError as error:
@@ -153,7 +153,7 @@ class Processes:
             raise FailedElsewhere(error.exit_code) from None
 
     def leave(self) -> None:
-        """Nobody waits for the others from here on."""
+        """Stop synchronizing: from here on, no process waits for the others."""
         if self.is_single:
             return
         from torch import distributed
@@ -166,7 +166,7 @@ SINGLE = Processes()
 
 
 def current_processes(environment: Mapping[str, str] = os.environ) -> Processes:
-    """What torchrun, or whoever else sets its variables, has started; they have not met yet."""
+    """Read which processes torchrun started, from its environment variables; they are not connected yet."""
     if environment.get("WORLD_SIZE", "1") == "1":
         return SINGLE
     count, rank = _number(environment, "WORLD_SIZE", 1), _number(environment, "RANK", 0)
@@ -178,11 +178,11 @@ def current_processes(environment: Mapping[str, str] = os.environ) -> Processes:
     )
     with processes.speaking_once():
         if rank >= count:
-            raise ConfigurationError(f"RANK is {rank}, and WORLD_SIZE {count} counts from 0: start with torchrun")
+            raise ConfigurationError(f"RANK must be below WORLD_SIZE ({count}), got {rank}. Start with torchrun.")
         if not environment.get("MASTER_ADDR"):
             raise ConfigurationError(
-                f"WORLD_SIZE is {count}, but MASTER_ADDR is not set, so that the processes cannot meet: start them "
-                "with torchrun, or unset WORLD_SIZE"
+                f"MASTER_ADDR must be set if WORLD_SIZE is {count}, got nothing. Start the processes with torchrun, or "
+                "unset WORLD_SIZE."
             )
         _number(environment, "MASTER_PORT", 1)
     return processes
@@ -190,7 +190,7 @@ def current_processes(environment: Mapping[str, str] = os.environ) -> Processes:
 
 @contextmanager
 def joined(processes: Processes) -> Iterator[None]:
-    """The processes have met for the length of the block."""
+    """Connect the processes for the length of the block."""
     if processes.is_single:
         yield
         return
@@ -208,7 +208,7 @@ def joined(processes: Processes) -> Iterator[None]:
         with processes.speaking_once():
             raise EnvironmentProblem(
                 f"the {processes.count} processes did not meet at {address} within {MEETING.seconds} s ({summary}): "
-                "see that all were started and reach it"
+                "check that all were started and reach it"
             ) from None
     try:
         yield
@@ -220,7 +220,7 @@ def _number(environment: Mapping[str, str], name: str, least: int) -> int:
     value = environment.get(name, "")
     if not value.isdecimal() or int(value) < least:
         raise ConfigurationError(
-            f'{name} is "{value}", where several processes need a number of at least {least}: start them with torchrun'
+            f'{name} must be a number of at least {least} for several processes, got "{value}". Start with torchrun.'
         )
     return int(value)
 
@@ -235,7 +235,7 @@ def _code(failure: BaseException | None) -> int:
 
 @contextmanager
 def _lost_connections(processes: Processes) -> Iterator[None]:
-    """A process that ended leaves closed connections; the leader says so, beside what the ended one said itself."""
+    """Turn the closed connections of a process that ended into an error, which only the main process prints."""
     try:
         yield
     except RuntimeError as error:

@@ -1,20 +1,98 @@
-"""Progress of everything that takes longer than two seconds: a bar on a terminal, plain lines elsewhere."""
+"""Progress of long work, as events for whoever listens.
+
+Work that takes long reports itself through a ``Bar`` or ``track``. Nothing is printed here: without a listener the work
+is silent, and the command line listens with bars or lines (``regnas.cli.progress``).
+
+>>> with listening(lambda event: print(event.description, event.done, "of", event.total)):
+...     for letter in track("ab", "letters", 2):
+...         pass
+letters 0 of 2
+letters 1 of 2
+letters 2 of 2
+letters 2 of 2
+"""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
 Item = TypeVar("Item")
 
-FIRST_LINE_AFTER = 2.0
-LINE_EVERY = 10.0
+
+@dataclass(frozen=True)
+class Progress:
+    """One report of work under way.
+
+    Attributes:
+        stage: The stage of the run, such as ``"export"``; empty outside of a run.
+        stage_number: Its number among the stages of this call, from 1; 0 if they are not counted.
+        stages: The number of stages of this call.
+        description: The work inside the stage, such as ``"search family medium"``; empty when a stage begins.
+        done: The steps that are done, those of an earlier call included.
+        total: The steps that there are.
+        note: How it goes, such as ``"loss 0.312"``.
+        finished: Whether this is the last report of this work.
+    """
+
+    stage: str
+    stage_number: int
+    stages: int
+    description: str
+    done: int = 0
+    total: int = 0
+    note: str = ""
+    finished: bool = False
+
+    @property
+    def heading(self) -> str:
+        """``stage 3 of 6: export``; empty outside of a run."""
+        if not self.stage_number:
+            return self.stage
+        return f"stage {self.stage_number} of {self.stages}: {self.stage}"
+
+
+Listener = Callable[[Progress], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_planned: ContextVar[tuple[str, ...]] = ContextVar("planned stages", default=())
+_stage: ContextVar[str] = ContextVar("stage", default="")
+
+
+@contextmanager
+def listening(listener: Listener | None) -> Iterator[None]:
+    """Report all progress inside the block to ``listener``; None leaves the listener that there is."""
+    token = _listener.set(listener or _listener.get())
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def planned_stages(stages: Sequence[str]) -> Iterator[None]:
+    """Count the stages inside the block: these, in this order."""
+    token = _planned.set(tuple(stages))
+    try:
+        yield
+    finally:
+        _planned.reset(token)
+
+
+@contextmanager
+def in_stage(stage: str) -> Iterator[Progress]:
+    """Report all progress inside the block as a part of this stage, beginning with the stage itself."""
+    token = _stage.set(stage)
+    try:
+        beginning = _progress("")
+        _report(beginning)
+        yield beginning
+    finally:
+        _stage.reset(token)
 
 
 class Bar:
@@ -27,48 +105,40 @@ class Bar:
         self.description = description
         self.total = total
         self.done = done
-        self._resumed_at = done
-        self._started = time.monotonic()
-        self._next_line = self._started + FIRST_LINE_AFTER
-        self._progress: Progress | None = None
 
     def __enter__(self) -> Self:
-        if self.description and sys.stderr.isatty():
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[note]}"),
-            )
-            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._progress.add_task(self.description, total=self.total, completed=self.done, note="")
-            self._progress.start()
+        self._tell()
         return self
 
     def advance(self, note: str = "", steps: int = 1) -> None:
         self.done += steps
-        if self._progress is not None:
-            self._progress.update(self._task, completed=self.done, note=note)
-            return
-        now = time.monotonic()
-        if self.description and now >= self._next_line:
-            self._next_line = now + LINE_EVERY
-            left = (now - self._started) / (self.done - self._resumed_at) * (self.total - self.done)
-            line = f"{self.description}: {self.done}/{self.total}, about {left:.0f} s left"
-            print(f"{line}, {note}" if note else line, file=sys.stderr, flush=True)
+        self._tell(note)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        self._tell(finished=True)
+
+    def _tell(self, note: str = "", finished: bool = False) -> None:
+        if self.description and _listener.get() is not None:
+            _report(_progress(self.description, self.done, self.total, note, finished))
 
 
 def track(items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
-    """Hand the items on and show how far along they are."""
+    """Yield the items and report how far along they are."""
     with Bar(description, total) as bar:
         for item in items:
             yield item
             bar.advance()
+
+
+def _progress(description: str, done: int = 0, total: int = 0, note: str = "", finished: bool = False) -> Progress:
+    stage, planned = _stage.get(), _planned.get()
+    number = planned.index(stage) + 1 if stage in planned else 0
+    return Progress(stage, number, len(planned) if number else 0, description, done, total, note, finished)
+
+
+def _report(progress: Progress) -> None:
+    listener = _listener.get()
+    if listener is not None:
+        listener(progress)

@@ -1,13 +1,17 @@
-"""Stopping where nothing is lost.
+"""Stop where nothing is lost.
 
-Inside ``with postponed_signals():`` the first SIGINT or SIGTERM only leaves a note; the work asks ``stop_if_asked()``
-at the places where everything is on disk. A second signal quits at once.
+Inside ``with postponed_signals():`` the first SIGINT or SIGTERM only leaves a note; the work calls ``stop_if_asked()``
+at the places where everything is on disk. A second signal ends the process at once.
+
+Inside ``with postponed_interrupt():``, which is for calls from Python, the first SIGINT raises ``KeyboardInterrupt`` at
+the next such place, and the second one raises it at once. The process and its other signals belong to the caller.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -30,8 +34,30 @@ def postponed_signals() -> Iterator[None]:
         _received.clear()  # what comes next in this process was not asked to stop
 
 
+@contextmanager
+def postponed_interrupt() -> Iterator[None]:
+    """Raise ``KeyboardInterrupt`` at the next safe place for the length of the block.
+
+    Signals stay as they are in other threads than the main one, inside ``postponed_signals``, and if the caller has a
+    handler of its own.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    _received.clear()
+    signal.signal(signal.SIGINT, _note_interrupt)
+    try:
+        yield
+    except Interrupted as error:
+        raise KeyboardInterrupt(str(error)) from error
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _received.clear()
+
+
 def ask_to_stop(number: int) -> None:
-    """As if the signal had arrived for the first time."""
+    """Act as if the signal had arrived for the first time."""
     if not _received:
         _received.append(number)
 
@@ -41,18 +67,18 @@ def asked_to_stop() -> bool:
 
 
 def received() -> int:
-    """The number of the signal, or 0."""
+    """Return the number of the signal, or 0."""
     return _received[0] if _received else 0
 
 
 def stop_if_asked() -> None:
-    """To be called only where everything so far is on disk."""
+    """Raise ``Interrupted`` if a signal arrived; for places where everything so far is on disk."""
     if _received:
         raise Interrupted(_received[0])
 
 
 def stop_unwritten() -> None:
-    """To be called only where nothing is on disk yet."""
+    """Raise ``Interrupted`` if a signal arrived; for places where nothing is on disk yet."""
     if _received:
         raise Interrupted(_received[0], "nothing was written")
 
@@ -60,4 +86,10 @@ def stop_unwritten() -> None:
 def _note(number: int, frame: FrameType | None) -> None:
     if _received:
         os._exit(128 + number)
+    ask_to_stop(number)
+
+
+def _note_interrupt(number: int, frame: FrameType | None) -> None:
+    if _received:
+        raise KeyboardInterrupt
     ask_to_stop(number)

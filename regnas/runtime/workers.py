@@ -1,7 +1,7 @@
 """Independent jobs in several processes.
 
-For small networks two processes with one thread each do twice the work of one process with two threads. A worker dies
-with its parent, and stops at its next safe place when the parent is asked to stop.
+For small networks, two processes with one thread each do twice the work of one process with two threads. A worker ends
+with its parent, and stops at its next safe place if the parent is asked to stop.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from graphlib import TopologicalSorter
 from multiprocessing.synchronize import Event
 from typing import TypeVar
 
@@ -32,12 +33,12 @@ POLL_SECONDS = 0.2
 
 
 def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None], workers: int) -> Iterator[Job]:
-    """Run every job after those it depends on, at most ``workers`` at a time; yields each when it is done.
+    """Run every job after those it depends on, at most ``workers`` at a time; yield each when it is done.
 
-    ``work`` and the jobs have to be picklable when there is more than one worker; tensors are shared, not copied.
+    ``work`` and the jobs must be picklable if there is more than one worker; tensors are shared, not copied.
     """
     if workers == 1:
-        for job in _sorted(jobs):
+        for job in TopologicalSorter(jobs).static_order():
             work(job)
             yield job
         return
@@ -51,7 +52,7 @@ def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None],
         except BrokenProcessPool:
             signals.stop_if_asked()  # torchrun sends its signal to all processes, and these do not postpone it
             raise EnvironmentProblem(
-                "a worker process died, most likely for want of memory; lower machine.workers and resume"
+                "a worker process died, probably out of memory; lower machine.workers and resume"
             ) from None
         finally:
             # Also on an error in one job: the others stop at their next safe place.
@@ -60,7 +61,7 @@ def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None],
 
 
 class WorkerProcess:
-    """One process that is prepared once and then takes calls; when it dies, its calls raise BrokenProcessPool."""
+    """One process that is prepared once and then takes calls; if it dies, its calls raise BrokenProcessPool."""
 
     def __init__(self, prepare: Callable[[Prepared], None], argument: Prepared) -> None:
         check_importable((prepare, argument))
@@ -73,41 +74,24 @@ class WorkerProcess:
         return self._pool.submit(call, argument)
 
     def close(self) -> None:
-        """What it is doing stops at its next safe place."""
+        """Stop the process at its next safe place."""
         self._stop.set()
         self._pool.shutdown(cancel_futures=True)
 
 
 def _schedule(jobs: Mapping[Job, Sequence[Job]], submit: Callable[[Job], Future[None]]) -> Iterator[Job]:
-    waiting = dict.fromkeys(_sorted(jobs))
+    waiting = TopologicalSorter(jobs)
+    waiting.prepare()
     running: dict[Future[None], Job] = {}
-    finished: set[Job] = set()
-    while waiting or running:
-        ready = [job for job in waiting if finished.issuperset(jobs[job])]
-        for job in ready:
-            del waiting[job]
-            running[submit(job)] = job
+    while waiting.is_active():
+        running |= {submit(job): job for job in waiting.get_ready()}
         done, _ = wait(running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             job = running.pop(future)
             future.result()
-            finished.add(job)
+            waiting.done(job)
             yield job
         signals.stop_if_asked()
-
-
-def _sorted(jobs: Mapping[Job, Sequence[Job]]) -> list[Job]:
-    """Every job after its dependencies, otherwise in the order given."""
-    ordered: dict[Job, None] = {}
-
-    def visit(job: Job) -> None:
-        for dependency in jobs[job]:
-            visit(dependency)
-        ordered.setdefault(job)
-
-    for job in jobs:
-        visit(job)
-    return list(ordered)
 
 
 def _prepare_worker(parent: int, stop: Event, threads: int) -> None:

@@ -1,4 +1,4 @@
-"""The search for a family: in which order its members are found."""
+"""The search for a family, and the order in which its members are found."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from regnas.space import Architecture, Budget, SearchSpace
 
 Order = Literal["smallest_first", "joint", "front"]
 Members = dict[str, Architecture]
-Chains = Evolution | RandomSearch  # what can look for all members at once
-OLD = "old predictions"  # as a reference; no member is called so, since names of members have no space
+Chains = Evolution | RandomSearch  # the algorithms that can search for all members at once
+OLD = "old predictions"  # as a reference; no member has this name, since names of members have no spaces
 
 
 def check_order(order: Order, algorithm: SearchAlgorithm) -> None:
@@ -36,8 +36,8 @@ def check_order(order: Order, algorithm: SearchAlgorithm) -> None:
 class FamilySearch:
     """Everything that the searches for the members share.
 
-    ``old`` are predictions of models from before, by name: every member counts its flips from them too, and is to be
-    within ``max_nfr`` of them as of each smaller member.
+    ``old`` are predictions of old models, by name: every member counts its flips from them too, and must be within
+    ``max_nfr`` of them as of each smaller member.
     """
 
     space: SearchSpace
@@ -59,7 +59,7 @@ class FamilySearch:
         return {"smallest_first": self.smallest_first, "joint": self.jointly, "front": self.from_front}[self.order]()
 
     def smallest_first(self) -> Members:
-        """REG-NAS: the smallest by accuracy; each next one contains the one before and answers to all before it."""
+        """REG-NAS: the smallest by accuracy; each next one contains the one before, with few flips from all before."""
         members: Members = {}
         for name in self.budgets:
             space = self.space.above(list(members.values())[-1]) if members else self.space
@@ -68,7 +68,7 @@ class FamilySearch:
         return members
 
     def jointly(self) -> Members:
-        """All members at once: chains of networks that contain one another, by one reward over all their pairs."""
+        """Search for all members at once: chains of networks that contain one another, by one reward over all pairs."""
         assert isinstance(self.algorithm, Chains)  # by check_order
         chain = search_chains(
             self.space,
@@ -85,9 +85,9 @@ class FamilySearch:
         return dict(zip(self.budgets, chain, strict=True))
 
     def from_front(self) -> Members:
-        """One run over all sizes, from which every budget is read.
+        """Search all sizes at once, and read every budget from what was found.
 
-        The smallest is searched for by accuracy, since flips need somebody to flip from. Then one run covers all
+        The smallest is searched for by accuracy, since flips need a reference. Then one search covers all
         networks that contain it up to the largest budget, with as many candidates as one search for each of the other
         members would take. Of what it has seen, each budget takes the best that contains the member before; a budget
         in which there is none takes the best of one more generation, and one in which all have too many flips is
@@ -120,7 +120,7 @@ class FamilySearch:
         return self._found(tier, found)
 
     def add(self, members: Members, name: str) -> Members:
-        """One member more, for the budget of this name: it contains the smaller ones and the larger ones contain it."""
+        """Add a member for the budget of this name, which contains the smaller ones and is contained in the larger."""
         names = list(self.budgets)
         place = names.index(name)
         smaller = {other: members[other] for other in names[:place] if other in members}
@@ -134,10 +134,10 @@ class FamilySearch:
         return smaller | {name: self._found(tier, self._search("family", tier))} | larger
 
     def accuracy_only(self, smallest: Architecture) -> Members:
-        """Once-for-all: every member by accuracy alone, whatever it contains and however many flips it has.
+        """Once-for-all: every member by accuracy alone, without containment and with any number of flips.
 
-        ``smallest`` is the family's own, which is searched for in the same way, except where all are found jointly or
-        where flips from old predictions count.
+        ``smallest`` is the family's own, which is searched for in the same way, except if all are found jointly or
+        flips from old predictions count.
         """
         members: Members = {}
         if self.order != "joint" and not self.old:
@@ -148,7 +148,7 @@ class FamilySearch:
         return members
 
     def _tier(self, name: str, space: SearchSpace, smaller: Members) -> Tier:
-        """What is looked for above these members; where nothing can flip, by accuracy."""
+        """Describe the search above these members; by accuracy if nothing can flip."""
         references = {**self.old, **self._predictions(smaller)}
         reward = self.reward if references else TopOne()
         return Tier(name, space, self.budgets[name], reward, smaller=references, max_nfr=self.max_nfr)

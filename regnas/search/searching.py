@@ -23,9 +23,9 @@ from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
 @dataclass(frozen=True)
 class Tier:
-    """What is looked for: where, how large, worth what, beside which members of the family, with how many flips.
+    """One search: its space, its budget, its reward, the other members of the family, and the limit on flips.
 
-    ``smaller`` holds everything that a candidate must not regress from: smaller members, and models from before.
+    ``smaller`` holds everything that a candidate must not regress from: smaller members, and old models.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Tier:
     max_nfr: float | None = None  # against each of them; None: no limit
 
     def measured(self, predictions: Predictions) -> Measures:
-        """Flips from every smaller member to the candidate, and from the candidate to every larger one."""
+        """Measure flips from every smaller member to the candidate, and from the candidate to every larger one."""
         flips = {name: negative_flip_rate(member, predictions) for name, member in self.smaller.items()}
         flips |= {name: negative_flip_rate(predictions, member) for name, member in self.larger.items()}
         return Measures(predictions.accuracy, flips)
@@ -52,14 +52,14 @@ class Tier:
 def search(
     tier: Tier, algorithm: SearchAlgorithm, evaluator: Evaluator, study: Study, candidates: int, key: tuple[Key, ...]
 ) -> list[Trial]:
-    """Evaluate ``candidates`` architectures, or all there are when the budget holds fewer; what is on record counts."""
+    """Evaluate ``candidates`` architectures, or all if the budget holds fewer; those on record count."""
     BudgetSampler(tier.space, tier.budget).require_any(f"search for {tier.name}")
     trials = study.trials()
     description = f"search {' '.join(str(part) for part in key[-2:])}"
     with Bar(description, candidates, len(trials)) as bar, settled():
         while len(trials) < candidates:
-            # The generation under way is asked for again from what was known at its start, so that a search which
-            # was interrupted in the middle of it goes on with the same candidates.
+            # The current generation is asked for again from what was known at its start, so that a search that was
+            # interrupted in the middle of it continues with the same candidates.
             begun = len(trials) - len(trials) % algorithm.generation_size
             generation = algorithm.ask(tier.space, tier.budget, trials[:begun], chooser(*key, begun))
             remaining = in_prefix_order(generation[: candidates - begun])[len(trials) - begun :]
@@ -75,14 +75,14 @@ def search(
 
 
 def best(trials: Sequence[Trial]) -> Trial:
-    """The first by constraint domination; of equals the cheaper network, then the smaller id: the choice is unique."""
+    """Choose the first by constraint domination; of equals the cheaper network, then the smaller id."""
     if not trials:
         raise BudgetInfeasible("no candidate was evaluated")
     return min(trials, key=lambda trial: (*standing(trial), trial.macs, trial.architecture.id))
 
 
 def best_feasible(name: str, trials: Sequence[Trial], max_nfr: float | None) -> Trial:
-    """The best, which has to meet the limit on flips; ``name`` is what was searched for."""
+    """Choose the best, which must meet the limit on flips; ``name`` is the member of the search."""
     chosen = best(trials)
     if max_nfr is None or chosen.violation == 0:
         return chosen

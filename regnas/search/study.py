@@ -18,11 +18,10 @@ from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
 from regnas.search.feasibility import violation_of
 from regnas.search.genes import distributions
+from regnas.search.optuna_logging import quiet_optuna
 from regnas.search.recording import TrialWriter
 from regnas.search.rewards import Measures
 from regnas.space import Architecture, SearchSpace
-
-optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 # A full disk or a damaged file comes as one or the other, by where optuna meets it.
 STORAGE_ERRORS = (SQLAlchemyError, optuna.exceptions.StorageInternalError)
@@ -30,9 +29,9 @@ STORAGE_ERRORS = (SQLAlchemyError, optuna.exceptions.StorageInternalError)
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluated candidate; of a joint search the largest member, and in ``chain`` all of them.
+    """One evaluated candidate; in a joint search the largest member, with all members in ``chain``.
 
-    ``excess``: how far its highest NFR is above the limit, negative below it; None where flips are not limited.
+    ``excess`` is how far its highest NFR is above the limit, negative below it; None if flips are not limited.
     """
 
     architecture: Architecture
@@ -54,9 +53,10 @@ class Study:
         self._distributions = distributions(space)
         try:
             opened = open_storage(storage) if isinstance(storage, str) else storage
-            self._study = optuna.create_study(
-                storage=opened, study_name=name, direction="maximize", load_if_exists=True
-            )
+            with quiet_optuna():
+                self._study = optuna.create_study(
+                    storage=opened, study_name=name, direction="maximize", load_if_exists=True
+                )
             self._writer = TrialWriter(opened, self._study)
         except STORAGE_ERRORS as error:
             raise ArtifactError(f"the study {name} cannot be opened: {_first_line(error)}") from None
@@ -66,12 +66,12 @@ class Study:
         return [_trial(frozen) for frozen in found]
 
     def record(self, trials: Sequence[Trial]) -> None:
-        """All of them or none; what is recorded survives whatever comes."""
+        """Write all of them or none to the database."""
         try:
             self._writer.add([self._frozen(trial) for trial in trials])
         except STORAGE_ERRORS as error:
             raise EnvironmentProblem(
-                f"a candidate cannot be recorded: {_first_line(error)}; the earlier ones are kept, go on with --resume"
+                f"a candidate cannot be recorded: {_first_line(error)}; the earlier ones are kept, so resume"
             ) from None
 
     def _frozen(self, trial: Trial) -> optuna.trial.FrozenTrial:
@@ -92,24 +92,25 @@ class Study:
 
 
 def open_storage(url: str) -> RDBStorage:
-    """The database of a URL, for all studies of a run."""
+    """Open the database of a URL, for all studies of a run."""
     try:
         shown = make_url(url).render_as_string(hide_password=True)
     except ArgumentError:
         raise ConfigurationError(
-            f'search.storage: "{url}" is no address of a database, such as postgresql://user:password@host/name'
+            f'search.storage: "{url}" is not the address of a database, such as postgresql://user:password@host/name'
         ) from None
     try:
-        return RDBStorage(url)
+        with quiet_optuna():
+            return RDBStorage(url)
     except ImportError:
         raise EnvironmentProblem(
             f"{shown} needs a driver that is not installed: for PostgreSQL pip install 'regnas[postgresql]'"
         ) from None
     except OperationalError as error:
-        if shown.startswith("sqlite"):  # a file that is there and is none
+        if shown.startswith("sqlite"):  # the file exists and is not a database
             raise ArtifactError(f"the study {shown} cannot be opened: {_first_line(error)}") from None
         raise EnvironmentProblem(
-            f"the database {shown} does not answer: {_first_line(error)}; see that it runs, then start again"
+            f"the database {shown} does not answer: {_first_line(error)}; check that it runs, then start again"
         ) from None
     except STORAGE_ERRORS as error:
         raise ArtifactError(f"the study {shown} cannot be opened: {_first_line(error)}") from None
@@ -117,7 +118,7 @@ def open_storage(url: str) -> RDBStorage:
 
 @dataclass(frozen=True)
 class Studies:
-    """The searches of one run, in a database that other runs may share: ``run`` stands before their names there."""
+    """The searches of one run, in a database that other runs may share: ``run`` is the prefix of their names."""
 
     storage: RDBStorage
     space: SearchSpace
@@ -127,7 +128,7 @@ class Studies:
         return Study(self.storage, self.run + name, self.space)
 
     def names(self) -> set[str]:
-        """Those that there is a record of."""
+        """Return the names of the searches on record."""
         known = optuna.get_all_study_names(self.storage)
         return {name.removeprefix(self.run) for name in known if name.startswith(self.run)}
 

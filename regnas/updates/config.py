@@ -11,7 +11,8 @@ from regnas.components.builder import Builder
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ConfigurationError
 from regnas.networks import NETWORKS, Network
-from regnas.runs.config import LoadedConfig, Machine, check_calibration, is_update, load_table
+from regnas.runs.config import LoadedConfig, Machine, check_calibration
+from regnas.runs.tables import is_update, load_table
 from regnas.training import Recipe
 from regnas.updates.methods import METHODS, Chain, Method, References, Release, Stage
 from regnas.updates.methods.tunable import Chosen, check_chosen

@@ -11,8 +11,9 @@ from typing import Any
 from regnas.data import Split, Splits, in_random_class_order
 from regnas.errors import ConfigurationError
 from regnas.flips import Predictions
-from regnas.runs.config import LoadedConfig, describe
+from regnas.runs.config import LoadedConfig
 from regnas.runs.folder import RunFolder
+from regnas.runs.tables import describe
 from regnas.runtime.cache_folder import cache_folder
 from regnas.runtime.machine import choose_device
 from regnas.runtime.memory import BoundedCache

@@ -16,8 +16,9 @@ from regnas.networks import parameters_of
 from regnas.report.diagnostics import diagnostics_of
 from regnas.report.update.report import write_update_report
 from regnas.report.update.values import UNTREATED, titles
-from regnas.runs.config import LoadedConfig, describe
+from regnas.runs.config import LoadedConfig
 from regnas.runs.folder import RunFolder
+from regnas.runs.tables import describe
 from regnas.runtime.files import write_json
 from regnas.runtime.memory import LazyMapping
 from regnas.runtime.progress import track
@@ -34,6 +35,7 @@ from regnas.updates.models import (
     clipped_steps,
     clipped_trainings,
     make_all,
+    methods_of,
     network_of,
     training_macs,
     weights_in,
@@ -90,7 +92,8 @@ def run_update(
     wanted += [*plain, *floor]
     wanted += [model for curve in curves.values() for plan in curve.values() for model in plan]
     with folder.timed("train"):
-        make_all(job.stores, dict.fromkeys(job.seeds, wanted), config.values.machine.workers)
+        methods = methods_of([("no treatment", plain), *((each.label, each.plan) for each in variants)])
+        make_all(job.stores, dict.fromkeys(job.seeds, wanted), config.values.machine.workers, methods)
     with folder.timed("predict"):
         outcomes = [outcome_of(job, variant, plain) for variant in track(variants, "predict", len(variants))]
         results = summarize(

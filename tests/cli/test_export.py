@@ -252,7 +252,7 @@ def test_an_interrupted_export_says_how_to_go_on(run_copy, command, monkeypatch)
     monkeypatch.setattr("regnas.family.export.writing.write_bytes", write_and_ask)
     outcome = command("export", run_copy, "--format", "torch-export")
     assert outcome.code == 130
-    assert f"continue with: regnas export --format torch-export {run_copy}" in outcome.stderr
+    assert f"continue with: regnas export {run_copy} --format torch-export" in outcome.stderr
     assert not (run_copy / "family" / "medium.pt2").exists()
     assert command("verify", run_copy).code == 0
 

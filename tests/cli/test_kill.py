@@ -70,7 +70,7 @@ def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(finished_run, t
     process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == code
-    assert f"continue with: regnas report {run}" in stderr
+    assert f"continue with: regnas run {run} --resume" in stderr
     assert f"interrupted by {signal.Signals(number).name}" in stderr
     assert command("export", run).code == 0
     assert family(run) == family(finished_run)

@@ -26,7 +26,8 @@ def polished_run(finished_run, tmp_path_factory):
     """Three epochs at a low learning rate; tests must not change it."""
     run = tmp_path_factory.mktemp("polished") / "run"
     shutil.copytree(finished_run, run)
-    outcome = regnas("polish", run, *SETTINGS)
+    # Named by its configuration: the report in the folder is written anew all the same.
+    outcome = regnas("polish", finished_run.parent / "tiny.toml", "--out", run, *SETTINGS)
     assert outcome.code == 0, outcome.stderr
     (run.parent / "stdout.txt").write_text(outcome.stdout)
     return run
@@ -141,8 +142,9 @@ def test_a_damaged_record_of_the_points_is_named(polished_run, tmp_path, refusal
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--alpha", "1.5"], "--alpha is 1.5: it has to be between 0 (accuracy) and 1 (agreement)"),
+        (["--alpha", "1.5"], "alpha must be between 0 (accuracy) and 1 (agreement), got 1.5"),
         (["--set", "epochs=0"], "polish: epochs must be at least 1 and learning_rate positive"),
+        (["--set", "polish.epochs=0"], "polish: epochs must be at least 1 and learning_rate positive"),
         (["--set", "epoch=3"], "polish.epoch is not a known key"),
         (["--set", "alphas=[2.0]"], "polish: alphas must hold at least one number, each between 0 and 1"),
         (["--set", 'lessons.a.teacher.name="nobody"', "--set", 'lessons.a.loss.name="naive"'], "nobody"),

@@ -64,6 +64,9 @@ def test_a_member_in_between_extends_the_family(run_copy, finished_run, command)
     assert contains(large, tablet)
     assert 0.92 * 155_000 <= extended["members"][2]["macs"] <= 1.08 * 155_000
     assert extended["flip_table"]["models"] == ["small", "medium", "tablet", "large"]
+    report = json.loads((run_copy / "report" / "flips.json").read_text())  # which was there, and is written anew
+    assert report["members"] == ["small", "medium", "tablet", "large"]
+    assert f"report: {run_copy / 'report' / 'index.html'}" in outcome.stdout
     again = command("export", run_copy)
     assert again.code == 0, again.stderr
     assert manifest_of(run_copy) == extended
@@ -102,7 +105,7 @@ def test_an_unknown_executor_or_order_is_one_line(tmp_path, refusal):
     config = write_tiny(tmp_path, workers=1)
     code, lines = refusal("run", config, "--out", tmp_path / "run", "--executor", "threads=2")
     assert (code, len(lines)) == (2, 1)
-    assert 'not "threads=2"' in lines[0]
+    assert 'got "threads=2"' in lines[0]
     code, lines = refusal("run", config, "--out", tmp_path / "run", "--set", "search.order=largest")
     assert (code, len(lines)) == (2, 1)
     assert "search.order" in lines[0]
@@ -130,7 +133,7 @@ def test_runs_that_share_a_database_keep_their_searches_apart(tmp_path, command)
 @pytest.mark.parametrize(
     ("storage", "code", "expected"),
     [
-        ("nonsense", 2, '"nonsense" is no address of a database'),
+        ("nonsense", 2, '"nonsense" is not the address of a database'),
         ("mysql://me:secret@127.0.0.1/x", 5, "mysql://me:***@127.0.0.1/x needs a driver that is not installed"),
     ],
 )

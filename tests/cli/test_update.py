@@ -10,7 +10,7 @@ import pytest
 from safetensors.torch import load_file
 
 from regnas.networks import NETWORKS, SmallResNet
-from regnas.runs.config import is_update, load_table, presets
+from regnas.runs.tables import is_update, load_table, presets
 from regnas.updates.config import parse_update
 from regnas.updates.methods import METHODS
 from tests.cli.update_runs import arrays_of, correct_of, method_of, predicted_by, records, results_of

@@ -168,7 +168,7 @@ def test_a_folder_in_use_is_left_alone_without_resume_or_overwrite(refusal, run_
         [f"regnas: {run} is in use: continue it with --resume, or start anew with --overwrite"],
     )
     code, lines = refusal("update", config, "--out", run, "--resume", "--overwrite")
-    assert (code, lines) == (2, ["regnas: --resume and --overwrite exclude each other"])
+    assert (code, lines) == (2, ["regnas: resume and overwrite exclude each other: choose one of them"])
     assert tree(run) == before
 
 

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
 import time
 
 import pytest
+import torch
 
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
 from regnas.runtime import files
 from regnas.runtime.lock import exclusive
+from regnas.runtime.tensors import save_tensors
 
 # Writes ever larger files over the same name until it is killed.
 WRITER = """
@@ -62,7 +66,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path):
 
 def test_a_path_that_cannot_be_written_is_named_with_a_remedy(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentProblem, match=r"cannot write .*file/inside: .*; see that the folder exists"):
+    with pytest.raises(EnvironmentProblem, match=r"cannot write .*file/inside: .*; check that the folder exists"):
         files.write_text(tmp_path / "file" / "inside", "text")
 
 
@@ -103,3 +107,33 @@ def test_a_folder_is_held_by_one_process_which_is_named(tmp_path):
     process.communicate()
     with exclusive(tmp_path):  # let go of by the system, although the process was killed
         pass
+
+
+# Text that is read or written in the encoding of the locale is an error here.
+UNICODE = """
+import sys
+from pathlib import Path
+from regnas.runtime.files import read_json, write_json
+write_json(Path(sys.argv[1]), {"name": "naïve → 模型"})
+assert read_json(Path(sys.argv[1])) == {"name": "naïve → 模型"}
+"""
+
+
+def test_json_is_utf_8_whatever_the_locale_is(tmp_path):
+    strict = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
+    subprocess.run([sys.executable, *strict, "-c", UNICODE, tmp_path / "x.json"], check=True)
+    assert "naïve → 模型" in (tmp_path / "x.json").read_bytes().decode("utf-8")
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_files_have_the_permissions_that_the_umask_leaves(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        files.write_text(tmp_path / "text", "content")
+        save_tensors(tmp_path / "x.safetensors", {"x": torch.zeros(3)})
+    finally:
+        os.umask(before)
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {
+        "text": mode,
+        "x.safetensors": mode,
+    }

@@ -28,12 +28,12 @@ def test_the_variables_of_torchrun_say_who_this_is():
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"MASTER_ADDR": ""}, "WORLD_SIZE is 4, but MASTER_ADDR is not set"),
-        ({"MASTER_PORT": "x"}, 'MASTER_PORT is "x"'),
-        ({"RANK": ""}, 'RANK is ""'),
-        ({"RANK": "4"}, "RANK is 4, and WORLD_SIZE 4 counts from 0"),
-        ({"WORLD_SIZE": "two"}, 'WORLD_SIZE is "two"'),
-        ({"LOCAL_RANK": "-1"}, 'LOCAL_RANK is "-1"'),
+        ({"MASTER_ADDR": ""}, "MASTER_ADDR must be set if WORLD_SIZE is 4, got nothing"),
+        ({"MASTER_PORT": "x"}, 'MASTER_PORT must be a number of at least 1 for several processes, got "x"'),
+        ({"RANK": ""}, 'RANK must be a number of at least 0 for several processes, got ""'),
+        ({"RANK": "4"}, "RANK must be below WORLD_SIZE (4), got 4"),
+        ({"WORLD_SIZE": "two"}, 'WORLD_SIZE must be a number of at least 1 for several processes, got "two"'),
+        ({"LOCAL_RANK": "-1"}, 'LOCAL_RANK must be a number of at least 0 for several processes, got "-1"'),
     ],
 )
 def test_variables_that_cannot_be_are_refused(changes, problem):
@@ -43,7 +43,7 @@ def test_variables_that_cannot_be_are_refused(changes, problem):
     assert isinstance(error.value, FailedElsewhere) or str(error.value).startswith(problem)
 
 
-def test_only_the_leader_says_that_they_cannot_meet():
+def test_only_the_main_process_says_that_they_cannot_connect():
     with pytest.raises(FailedElsewhere) as error:
         current_processes(VARIABLES | {"RANK": "1", "MASTER_ADDR": ""})
     assert (error.value.exit_code, error.value.problems) == (2, ())

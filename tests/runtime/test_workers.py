@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from graphlib import CycleError
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,15 @@ def test_the_error_of_a_job_comes_back_as_it_was(workers):
 def test_a_worker_that_dies_is_reported_and_not_waited_for():
     with pytest.raises(EnvironmentProblem, match="a worker process died"):
         list(run_in_order({"a": (), "b": ()}, die, 2))
+
+
+def test_jobs_that_depend_on_all_before_them_are_ordered_at_once():
+    """The paths through 60 such jobs are 2 to the 59: an order that follows each of them would never come."""
+    names = [f"job {number}" for number in range(60)]
+    jobs = {name: names[:place] for place, name in reversed(list(enumerate(names)))}
+    assert list(run_in_order(jobs, lambda job: None, 1)) == names
+
+
+def test_jobs_that_wait_for_one_another_are_refused():
+    with pytest.raises(CycleError):
+        list(run_in_order({"a": ("b",), "b": ("a",)}, lambda job: None, 1))

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from regnas.report.family.contents import Method, ReportContents
+from regnas.report.family.contents import ReportContents, ReportedFamily
 from regnas.report.kit.figures import WIDTH, shown
 from regnas.space import Architecture, Block, contains
 
@@ -69,7 +69,7 @@ def _only(block: Block, gene: str | None) -> Block:
     return block if gene is None else Block(tuple((name, value) for name, value in block.genes if name == gene))
 
 
-def containment(method: Method) -> str:
+def containment(method: ReportedFamily) -> str:
     pairs = list(pairwise(method.architectures))
     broken = sum(not contains(large, small) for small, large in pairs)
     if not pairs:
@@ -88,9 +88,9 @@ def member_colors(count: int) -> list[Any]:
     return [colormaps["Blues"](shade) for shade in np.linspace(0.92, 0.32, count)]
 
 
-def _with_own_architectures(contents: ReportContents) -> list[Method]:
+def _with_own_architectures(contents: ReportContents) -> list[ReportedFamily]:
     """The family, and each method whose networks are not those of one before: baselines mostly reuse the family's."""
-    own: list[Method] = []
+    own: list[ReportedFamily] = []
     for method in contents.methods:
         if all(method.architectures != earlier.architectures for earlier in own):
             own.append(method)

@@ -31,7 +31,7 @@ from regnas.flips import (
     relative_negative_flip_rate,
     shared_groups,
 )
-from regnas.report.family.contents import Method, ReportContents
+from regnas.report.family.contents import ReportContents, ReportedFamily
 from regnas.report.family.verdicts import summary, verdict
 
 Comparison = dict[str, Any]  # JSON
@@ -68,7 +68,10 @@ def compare(contents: ReportContents) -> Comparison:
 
 
 def _method(
-    contents: ReportContents, method: Method, predictions: tuple[Predictions, ...], family: tuple[Predictions, ...]
+    contents: ReportContents,
+    method: ReportedFamily,
+    predictions: tuple[Predictions, ...],
+    family: tuple[Predictions, ...],
 ) -> dict[str, Any]:
     members = contents.members
     is_family = method is contents.family

@@ -13,7 +13,7 @@ from regnas.space import Architecture
 
 
 @dataclass(frozen=True)
-class Method:
+class ReportedFamily:
     """One way to come to a network for each member: the searched family, or a baseline.
 
     The tuples go from the smallest to the largest network, parallel to ``ReportContents.members``.
@@ -45,7 +45,7 @@ class ReportContents:
     title: str
     members: tuple[str, ...]
     budgets: tuple[str, ...]
-    methods: tuple[Method, ...]
+    methods: tuple[ReportedFamily, ...]
     searches: tuple[SearchHistory, ...]
     report_split: Split
     classes: tuple[str, ...]
@@ -66,7 +66,7 @@ class ReportContents:
                     raise ValueError(f'method "{method.name}" has {count} {what} for {len(self.members)} members')
 
     @property
-    def family(self) -> Method:
+    def family(self) -> ReportedFamily:
         return self.methods[0]
 
     def class_name(self, index: int) -> str:

@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 from regnas.runtime.randomness import chooser
 from regnas.search.algorithms.asking import Scored, unknown, unknown_near
 from regnas.search.genes import distributions
+from regnas.search.optuna_logging import quiet_optuna
 from regnas.space import Architecture, Budget, EvenSampler, Gene, SearchSpace, gene_choices
 
 # Top-1, mean NFR, multiply-adds
@@ -54,7 +55,8 @@ class NonDominatedSorting:
             return unknown(lambda misses: next(draws), known, self.population)
         genes, choices = distributions(space), gene_choices(space)
         sampler = _ToldGenerations(self.population, generation, random.getrandbits(32))
-        study = optuna.create_study(directions=OBJECTIVES, sampler=sampler)
+        with quiet_optuna():
+            study = optuna.create_study(directions=OBJECTIVES, sampler=sampler)
         for trial, values in zip(told, _objectives(told, high), strict=True):
             params = _completed(trial.architecture, choices)
             study.add_trial(optuna.create_trial(params=params, distributions=genes, values=values))

@@ -12,6 +12,7 @@ from regnas.search.algorithms.asking import Scored, unknown_near
 from regnas.search.algorithms.random_search import RandomSearch
 from regnas.search.feasibility import comparable_rewards
 from regnas.search.genes import distributions
+from regnas.search.optuna_logging import quiet_optuna
 from regnas.space import Architecture, Budget, SearchSpace
 
 
@@ -44,7 +45,8 @@ class TreeParzen:
         # Optuna's own settings: jointly the genes that all candidates have, one by one those of blocks that may be
         # inactive; what this generation was suggested already counts as bad, so that suggestions differ.
         sampler = optuna.samplers.TPESampler(n_startup_trials=1, seed=random.getrandbits(32))
-        study = optuna.create_study(direction="maximize", sampler=sampler)
+        with quiet_optuna():
+            study = optuna.create_study(direction="maximize", sampler=sampler)
         for trial, value in zip(told, comparable_rewards(told), strict=True):  # TPE looks at their order alone
             params = trial.architecture.genes()
             own = {gene: genes[gene] for gene in params}

@@ -1,4 +1,4 @@
-"""What candidates predict on the search split, each evaluated at most once."""
+"""Predictions of candidates on the search split, each evaluated at most once."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from regnas.space import Architecture
 from regnas.supernet import Supernet
 from regnas.training import spread_images
 
-# Candidates that are run together, for what they share: of large networks no more, since all of a group are held at
-# once and a search that is killed loses the group it was at; of small ones as many as take no more memory than these.
+# Candidates that run together, for what they share. Of large networks no more: all of a group are held at once, and a
+# search that is killed loses the group it was at. Of small networks, as many as take no more memory than these.
 LARGEST_GROUP = 8
 LARGEST_GROUP_OF_SMALL = 32
 GROUP_BYTES = 2**28
-# So many are run here: the members of a family that is found already are not worth waking workers for.
+# So many run in this process: starting workers takes longer than the members of a family that is found already.
 FEW = 4
 
 
 class CalibrationImages(NamedTuple):
-    """How many training images batch-norm statistics are taken of: of candidates, and of networks that are kept."""
+    """Numbers of training images for batch-norm statistics: of candidates, and of networks that are kept."""
 
     candidates: int
     networks: int
 
 
 class Evaluator:
-    """Predictions of sub-networks, wherever they are run."""
+    """Predictions of sub-networks, wherever they run. Whoever opens an evaluator closes it."""
 
     def __init__(
         self, runner: CandidateRunner, executor: CandidateExecutor, splits: Splits, calibration_images: int
@@ -49,7 +49,7 @@ class Evaluator:
         self._here = InProcess(runner)
         fitting = GROUP_BYTES // max(runner.supernet_bytes, 1)
         self._largest_group = max(LARGEST_GROUP, min(LARGEST_GROUP_OF_SMALL, fitting))
-        # What every candidate answers; workers take the tensor of targets over, and a view of it would be left behind.
+        # What every candidate is asked; workers take over the tensor of targets, and a view of it would become invalid.
         targets = split.targets.numpy().copy()
         self._truth = Predictions("", split.ids, targets, targets, groups=split.groups, split=split.digest)
         self._known: dict[Architecture, Predictions] = {}
@@ -58,7 +58,7 @@ class Evaluator:
     def in_process(
         cls, supernet: Supernet, splits: Splits, calibration_images: CalibrationImages, device: torch.device
     ) -> Evaluator:
-        """Without workers, for one supernet that is at hand."""
+        """Evaluate in this process, for one supernet that is loaded."""
         calibration = spread_images(splits.train, calibration_images.candidates)
         runner = CandidateRunner(supernet, calibration, splits.search.images[:], splits.preprocessing, device)
         return cls(runner, InProcess(runner), splits, calibration_images.networks)
@@ -79,7 +79,7 @@ class Evaluator:
         return cls(runner, choice.open(runner, source), splits, calibration_images.networks)
 
     def network(self, architecture: Architecture) -> nn.Module:
-        """The sub-network on its own with its own batch-norm statistics, in evaluation mode."""
+        """Build the sub-network on its own with its own batch-norm statistics, in evaluation mode."""
         return self._runner.network(architecture, spread_images(self._train, self._calibration_images))
 
     def predict(self, architecture: Architecture) -> Predictions:
@@ -91,7 +91,7 @@ class Evaluator:
             yield from group.values()
 
     def predict_groups(self, architectures: Sequence[Architecture]) -> Iterator[dict[Architecture, Predictions]]:
-        """As they are ready, in the order given; those that begin alike should be neighbors (``in_prefix_order``)."""
+        """Yield groups as they are ready, in the order given; see ``in_prefix_order`` for an order that is fast."""
         unknown = [architecture for architecture in architectures if architecture not in self._known]
         executor = self._executor if len(unknown) > FEW else self._here
         groups = _group(unknown, executor.workers, self._largest_group)
@@ -105,7 +105,7 @@ class Evaluator:
             yield self._taken(waiting)
 
     def _taken(self, waiting: deque[Architecture]) -> dict[Architecture, Predictions]:
-        """From the front, as far as they are known."""
+        """Take architectures from the front, as far as they are known."""
         ready = {}
         while waiting and waiting[0] in self._known:
             architecture = waiting.popleft()
@@ -117,7 +117,7 @@ class Evaluator:
 
 
 def _group(architectures: list[Architecture], workers: int, largest: int) -> list[list[Architecture]]:
-    # With several workers two groups for each, so that one that is slower holds nobody up for long.
+    # With several workers two groups for each, so that a slow one does not hold up the others for long.
     share = math.ceil(len(architectures) / (2 * workers)) if workers > 1 else len(architectures)
     size = max(1, min(largest, share))
     return [architectures[start : start + size] for start in range(0, len(architectures), size)]

@@ -1,7 +1,7 @@
 """Where candidates are run: in this process, in worker processes, or on a Dask cluster.
 
-Whoever runs them, the same candidates get the same predictions (on machines of one kind), and results come in the
-order asked for, so that the search is the same with one worker and with eight.
+Wherever they run, the same candidates get the same predictions (on machines of one kind), and results come in the
+order of the request. So the search is the same with one worker and with eight.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class InProcess:
             stop_if_asked()
 
     def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: nothing was opened."""
 
 
-class Processes:
+class WorkerProcesses:
     """Worker processes, each with its own supernet over shared images.
 
-    Every worker is a pool of its own, so that the death of one costs the group it was running and nothing else.
+    Every worker is a pool of its own: if one dies, only the group that it was running is lost.
     """
 
     def __init__(self, source: RunnerSource, workers: int) -> None:
@@ -91,15 +91,15 @@ class Processes:
                         waiting.appendleft(index)
                         if deaths[index] == MOST_DEATHS:
                             raise EnvironmentProblem(
-                                f"worker processes died {MOST_DEATHS} times over the same candidates, most likely for "
-                                "want of memory: lower machine.workers and resume"
+                                f"worker processes died {MOST_DEATHS} times over the same candidates, probably out of "
+                                "memory: lower machine.workers and resume"
                             ) from None
                 while given in finished:
                     yield finished.pop(given)
                     given += 1
                 stop_if_asked()
         finally:
-            for _, worker in running.values():  # still at work only where the search was stopped
+            for _, worker in running.values():  # still at work only if the search was stopped
                 worker.close()
 
     def _submit(self, group: Group) -> tuple[Future[GroupResult], WorkerProcess]:
@@ -159,8 +159,8 @@ class DaskCluster:
                 stop_if_asked()
         except KilledWorker as error:
             raise EnvironmentProblem(
-                f"workers of the Dask cluster died over the same candidates ({_first_line(error)}): see that they have "
-                "enough memory and resume"
+                f"workers of the Dask cluster died over the same candidates ({_first_line(error)}): check that they "
+                "have enough memory and resume"
             ) from None
         finally:
             self._client.cancel(futures)
@@ -185,12 +185,12 @@ class ExecutorChoice:
             return cls(processes=int(value))
         if kind == "dask" and "://" in value:
             return cls(dask=value)
-        raise ConfigurationError(f'--executor takes inline, processes=4 or dask=tcp://host:8786, not "{text}"')
+        raise ConfigurationError(f'executor must be inline, processes=4 or dask=tcp://host:8786, got "{text}"')
 
     def open(self, runner: CandidateRunner, source: RunnerSource) -> CandidateExecutor:
         if self.dask:
             return DaskCluster(source, self.dask)
-        return Processes(source, self.processes) if self.processes > 1 else InProcess(runner)
+        return WorkerProcesses(source, self.processes) if self.processes > 1 else InProcess(runner)
 
 
 # What a worker keeps from one group to the next, by the search it belongs to.

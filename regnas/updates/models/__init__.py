@@ -15,7 +15,7 @@ from regnas.updates.models.given import Checkpoint, Published
 from regnas.updates.models.joint import JointTraining, MeanLogits, MemberOf, Twins, joint_members
 from regnas.updates.models.mixed_weights import FisherInterpolated, FisherMerged, Interpolated, Soup
 from regnas.updates.models.model import Model, Training, all_parts, share_of
-from regnas.updates.models.store import ModelStore, make_all, training_macs
+from regnas.updates.models.store import ModelStore, make_all, methods_of, training_macs
 from regnas.updates.models.ties import Consolidated, DecoupledDecay, MixedWeights, Tie
 from regnas.updates.models.trained import AddedClassMargin, FeatureLesson, Lesson, Trained
 
@@ -53,6 +53,7 @@ __all__ = [
     "content_of",
     "joint_members",
     "make_all",
+    "methods_of",
     "network_of",
     "share_of",
     "training_macs",

@@ -90,7 +90,7 @@ class Constrained:
             warm_up=self.warm_up,
             surrogate=partial(on_known_classes, self.surrogate),
         )
-        description = f"train {store.name_of(self)}, seed {store.seed}" if store.verbose else ""
+        description = store.describe_training(self) if store.verbose else ""
         clipping = trainer.train(model, objective, key, folder, description)
         calibrate(model.network, store.calibration(self.share))
         return model, clipping

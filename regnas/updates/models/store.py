@@ -64,6 +64,7 @@ class ModelStore:
     seed: int
     conditions: Mapping[str, Any] = field(default_factory=dict)
     verbose: bool = False  # every training shows its own progress
+    methods: Mapping[Model, str] = field(default_factory=dict)  # the method of a training, for progress and logs
     watched: frozenset[Model] = frozenset()  # trainings whose answers are kept epoch by epoch; see epochs.py
     _modules: BoundedCache[str, nn.Module] = field(default_factory=_module_cache, repr=False)
     _trained_on: dict[DataFraction, Split] = field(default_factory=dict, repr=False)
@@ -172,6 +173,11 @@ class ModelStore:
         """Short, for logs and reports: whose training it is, and the beginning of its digest."""
         return " ".join(filter(None, (getattr(model, "replicate", ""), self.identity(model)[:6])))
 
+    def describe_training(self, model: Training) -> str:
+        """Name the training and the method that it belongs to, for progress and logs."""
+        method = f"{self.methods[model]}: " if model in self.methods else ""
+        return f"train {method}{self.name_of(model)}, seed {self.seed}"
+
     def clipping(self, model: Training) -> Clipping | None:
         """How many steps of the training of a kept model were clipped; None where an earlier version trained it."""
         path = self._folder_of(model) / RECORD
@@ -225,8 +231,13 @@ def training_macs(store: ModelStore, models: Iterable[Model], without: Iterable[
     )
 
 
-def make_all(stores: Mapping[int, ModelStore], models: Mapping[int, Iterable[Model]], workers: int) -> None:
-    """Train whatever these models need and is not kept yet; workshops and models by seed."""
+def make_all(
+    stores: Mapping[int, ModelStore],
+    models: Mapping[int, Iterable[Model]],
+    workers: int,
+    methods: Mapping[Model, str] | None = None,
+) -> None:
+    """Train whatever these models need and is not kept yet; stores and models by seed, ``methods`` by training."""
     jobs: dict[tuple[int, Training], list[tuple[int, Training]]] = {}
     for seed, wanted in models.items():
         parts = all_parts(wanted)
@@ -237,12 +248,22 @@ def make_all(stores: Mapping[int, ModelStore], models: Mapping[int, Iterable[Mod
     if not jobs:
         return
     verbose = workers == 1
-    make = partial(_make, {seed: replace(store, verbose=verbose) for seed, store in stores.items()})
+    stores = {seed: replace(store, verbose=verbose, methods=methods or {}) for seed, store in stores.items()}
+    make = partial(_make, stores)
     with Bar("" if verbose else "train", len(jobs)) as bar:
         for seed, model in run_in_order(jobs, make, workers):
             bar.advance()
             if not verbose:  # what workers log, nobody reads
                 _log_clipping(stores[seed], model)
+
+
+def methods_of(plans: Iterable[tuple[str, Iterable[Model]]]) -> dict[Model, str]:
+    """Name for every training the first of the methods that needs it, from pairs of a method and its plan."""
+    methods: dict[Model, str] = {}
+    for label, plan in plans:
+        for model in all_parts(plan):
+            methods.setdefault(model, label)
+    return methods
 
 
 def _make(stores: Mapping[int, ModelStore], job: tuple[int, Training]) -> None:
@@ -253,4 +274,4 @@ def _make(stores: Mapping[int, ModelStore], job: tuple[int, Training]) -> None:
 def _log_clipping(store: ModelStore, model: Training) -> None:
     clipping = store.clipping(model)
     if clipping is not None:
-        log_clipping(f"train {store.name_of(model)}, seed {store.seed}", clipping)
+        log_clipping(store.describe_training(model), clipping)

@@ -103,7 +103,7 @@ class Trained:
         recorder = store.recorder(self)
         if recorder:
             recorder.begin(folder, trainer.steps_per_epoch)
-        description = f"train {store.name_of(self)}, seed {store.seed}" if store.verbose else ""
+        description = store.describe_training(self) if store.verbose else ""
         key = (store.seed, "training", identity)
         clipping = trainer.train(network, self._objective(store), key, folder, description, after_epoch=recorder)
         return calibrate(network, store.calibration(self.share)), clipping

@@ -1,0 +1,259 @@
+"""Families from Python: one call for each command, quiet, raising ``RegnasError``.
+
+>>> import regnas
+>>> run = regnas.run("digits", out="runs/digits")  # doctest: +SKIP
+>>> run.family["small"], run.flips["summary"]  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regnas.errors import ArtifactError, ConfigurationError
+from regnas.runs.folder import Reuse, RunFolder
+from regnas.runs.session import Source, find_run, reuse_of, run_session
+from regnas.runtime.files import read_json
+from regnas.runtime.progress import Listener, listening
+from regnas.runtime.signals import postponed_interrupt
+
+if TYPE_CHECKING:
+    from regnas.family.family import Family
+    from regnas.runs.job import PolishRequest
+    from regnas.runs.pipeline import RunStage
+    from regnas.runs.tables import Changes
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder: the family that was built in it, and how it compares with other ways of building one.
+
+    Attributes:
+        path: The run folder.
+    """
+
+    path: Path
+
+    @cached_property
+    def family(self) -> Family:
+        """The exported family, read once; a call that changes it returns a new ``Run``."""
+        from regnas.family.family import load_family
+
+        return load_family(self._folder.family)
+
+    @property
+    def flips(self) -> dict[str, Any]:
+        """The comparison of the report: accuracies and flips of the family and of its baselines."""
+        path = self._folder.report / "flips.json"
+        if not path.exists():
+            raise ArtifactError(f"{self.path} must have a report, got none. Write it with `regnas report {self.path}`.")
+        comparison: dict[str, Any] = read_json(path)
+        return comparison
+
+    @property
+    def report(self) -> Path:
+        """The page of the report."""
+        return self._folder.page
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """The tables of the configuration, as in TOML."""
+        configuration: dict[str, Any] = self._folder.facts["configuration"]
+        return configuration
+
+    @property
+    def _folder(self) -> RunFolder:
+        return RunFolder.open(self.path, reads_only=True)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        """The report's summary and its verdicts, with a link to the page."""
+        if not self.report.exists():
+            return f"<p>Run in <code>{escape(str(self.path))}</code>, without a report so far.</p>"
+        flips = self.flips
+        verdicts = [method["verdict"] for method in flips["methods"] if method["verdict"]]
+        return (
+            f"<p><b>{escape(flips['title'])}</b>: {escape(flips['summary'])}</p>"
+            f"<ul>{''.join(f'<li>{escape(verdict)}</li>' for verdict in verdicts)}</ul>"
+            f'<p><a href="{escape(self.report.absolute().as_uri())}">Report</a></p>'
+        )
+
+
+def run(
+    config: Source,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    set: Changes = (),
+    resume: bool = False,
+    overwrite: bool = False,
+    executor: str | None = None,
+    tune: bool = False,
+    allow_inexact: bool = False,
+    add_budgets: Sequence[str] = (),
+    until: RunStage = "report",
+    progress: Listener | None = None,
+) -> Run:
+    """Build a family of models, from a data set to a report.
+
+    The call prints nothing. An interrupt (Ctrl-C) stops at the next place where nothing is lost and raises
+    ``KeyboardInterrupt``; the same call with ``resume=True`` continues the run.
+
+    Args:
+        config: A preset, a configuration file, a run folder, or the tables of a configuration as a dict.
+        out: The run folder; by default ``runs/<name>``. Required if ``config`` is a dict.
+        set: Changes of the configuration: ``{"training.epochs": 3}`` or ``["training.epochs=3"]``.
+        resume: Continue the run in the folder.
+        overwrite: Delete the run in the folder and start anew.
+        executor: Where candidates run: ``"inline"``, ``"processes=4"`` or ``"dask=tcp://host:8786"``.
+        tune: Choose every key that is "auto" on the search split again.
+        allow_inexact: Continue on another machine or with other versions.
+        add_budgets: Budgets of further members: ``["450M", "tablet=500M +- 1 %"]``. The family is exported anew, and a
+            report that exists is written anew.
+        until: The last stage: "train", "search", "export", "baselines" or "report".
+        progress: Called with a ``Progress`` whenever work advances.
+
+    Returns:
+        The run, with its family, its flips and its report as far as ``until`` goes.
+
+    Example:
+        >>> import regnas
+        >>> run = regnas.run("digits", out="runs/digits", set={"training.epochs": 3})  # doctest: +SKIP
+    """
+    from regnas.runtime.processes import current_processes
+
+    with current_processes().speaking_once():
+        reuse = reuse_of(resume, overwrite)
+    return _run(config, out, set, reuse, executor, tune, allow_inexact, add_budgets, None, until, progress)
+
+
+def polish(
+    config: Source,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    set: Changes = (),
+    alpha: float | None = None,
+    allow_inexact: bool = False,
+    progress: Listener | None = None,
+) -> Run:
+    """Train the shared weights further for the members alone; keep them if they are better on the search split.
+
+    The family is exported anew, and a report that exists is written anew.
+
+    Args:
+        config: The run folder; or what ``run`` was given, with the same ``out``.
+        out: The run folder; by default ``runs/<name>``.
+        set: Changes of ``[polish]``: ``{"epochs": 4}`` or ``["epochs=4"]``.
+        alpha: The point on the line from 0 (accuracy) to 1 (agreement); by default the search split chooses.
+        allow_inexact: Continue on another machine or with other versions.
+        progress: Called with a ``Progress`` whenever work advances.
+
+    Returns:
+        The run with the polished family.
+
+    Example:
+        >>> import regnas
+        >>> run = regnas.polish("runs/digits", set={"epochs": 4})  # doctest: +SKIP
+    """
+    from regnas.runs.job import PolishRequest
+    from regnas.runs.tables import parse_changes
+
+    changes = {key.removeprefix("polish."): value for key, value in parse_changes(set).items()}
+    request = PolishRequest(changes, alpha)
+    return _run(config, out, (), "resume", None, False, allow_inexact, (), request, "export", progress)
+
+
+def export(
+    config: Source,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    set: Changes = (),
+    formats: Sequence[str] = (),
+    weights_license: str = "",
+    allow_inexact: bool = False,
+    progress: Listener | None = None,
+) -> Family:
+    """Write the members of a family as files; build the family first if it does not exist.
+
+    Args:
+        config: The run folder; or what ``run`` was given, with the same ``out``.
+        out: The run folder; by default ``runs/<name>``.
+        set: Changes of the configuration.
+        formats: "onnx", "onnx-int8", "torch-export"; safetensors are always written.
+        weights_license: The license of the weights, for the model cards.
+        allow_inexact: Continue on another machine or with other versions.
+        progress: Called with a ``Progress`` whenever work advances.
+
+    Returns:
+        The family; its manifest lists every file with what it predicts.
+
+    Example:
+        >>> import regnas
+        >>> family = regnas.export("runs/digits", formats=["onnx"])  # doctest: +SKIP
+    """
+    from regnas.family.export import require_packages
+    from regnas.runs.config import parse_config
+    from regnas.runs.pipeline import export_files
+
+    require_packages(formats)
+    with postponed_interrupt(), listening(progress):
+        loaded, path = find_run(config, out, set, parse_config)
+        with run_session(loaded, path, "resume", allow_inexact) as folder:
+            if weights_license:
+                folder.keep("weights_license", weights_license)
+            return export_files(loaded, folder, formats)
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Open a run folder for reading.
+
+    Args:
+        path: The run folder.
+
+    Returns:
+        The run. ``ArtifactError`` is raised if the folder is not a run.
+
+    Example:
+        >>> import regnas
+        >>> regnas.open_run("runs/digits").flips["summary"]  # doctest: +SKIP
+    """
+    RunFolder.open(Path(path))
+    return Run(Path(path))
+
+
+def _run(
+    config: Source,
+    out: str | os.PathLike[str] | None,
+    changes: Changes,
+    reuse: Reuse,
+    executor: str | None,
+    tune: bool,
+    allow_inexact: bool,
+    add_budgets: Sequence[str],
+    polishing: PolishRequest | None,
+    until: RunStage,
+    progress: Listener | None,
+) -> Run:
+    from regnas.runs.config import parse_config
+    from regnas.runs.pipeline import STAGES, run_stages
+    from regnas.runtime.processes import current_processes, joined
+    from regnas.search.evaluation import ExecutorChoice
+
+    if until not in STAGES:
+        raise ConfigurationError(f'until must be one of {", ".join(STAGES)}, got "{until}"')
+    processes = current_processes()
+    with postponed_interrupt(), listening(progress), joined(processes):
+        with processes.together():
+            choice = ExecutorChoice.parse(executor) if executor else None
+            loaded, path = find_run(config, out, changes, parse_config)
+        with run_session(loaded, path, reuse, allow_inexact, processes) as folder:
+            if add_budgets or polishing:  # another family: what was made of the old one is made anew
+                until = "report" if folder.page.exists() else max(until, "export", key=STAGES.index)
+            run_stages(loaded, folder, until, choice, add_budgets, polishing, processes, tune)
+    return Run(path)

@@ -1,0 +1,156 @@
+"""A run while it is worked on: found by its name, held by one process, and logged."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from regnas.errors import ConfigurationError, Interrupted
+from regnas.runs.folder import RUN, Reuse, RunFolder
+
+if TYPE_CHECKING:
+    from regnas.runs.config import Config, LoadedConfig
+    from regnas.runs.tables import Changes
+    from regnas.runtime.processes import Processes
+    from regnas.updates.config import UpdateConfig
+
+Source = str | os.PathLike[str] | Mapping[str, Any]  # a preset, a file, a run folder, or the tables themselves
+Loaded = TypeVar("Loaded", bound="LoadedConfig[Any]")
+
+
+def reuse_of(resume: bool, overwrite: bool) -> Reuse:
+    if resume and overwrite:
+        raise ConfigurationError("resume and overwrite exclude each other: choose one of them")
+    return "overwrite" if overwrite else "resume" if resume else "refuse"
+
+
+def is_run_folder(source: Source) -> bool:
+    return not isinstance(source, Mapping) and (Path(source) / RUN).exists()
+
+
+def find_run(
+    source: Source,
+    out: str | os.PathLike[str] | None,
+    changes: Changes,
+    parse: Callable[[str, dict[str, Any]], Loaded],
+) -> tuple[Loaded, Path]:
+    """Find what to run and where.
+
+    Args:
+        source: A preset, a configuration file, a run folder, or the tables of a configuration.
+        out: The run folder; by default ``runs/<name>``.
+        changes: Changes of the configuration.
+        parse: Builds the configuration from its name and its table.
+
+    Returns:
+        The configuration and the run folder, which need not exist.
+    """
+    from regnas.runs.tables import change, load_table
+
+    if isinstance(source, Mapping):
+        if out is None:
+            raise ConfigurationError("out must name the run folder if the configuration is a dict, got None")
+        table = _plain(source)
+        change(table, changes)
+        return parse(Path(out).name, table), Path(out)
+    if is_run_folder(source):
+        path = Path(source)
+        if changes:
+            raise ConfigurationError(f"{path} has its configuration already: --set goes with a configuration")
+        if out is not None and Path(out).resolve() != path.resolve():
+            raise ConfigurationError(f"{path} is a run folder: leave out --out {out}, or name a configuration")
+        facts = RunFolder.open(path).facts
+        return parse(facts["name"], facts["configuration"]), path
+    name, table = load_table(os.fspath(source), changes)
+    return parse(name, table), Path(out) if out is not None else Path("runs") / name
+
+
+@contextmanager
+def run_session(
+    config: LoadedConfig[Config] | LoadedConfig[UpdateConfig],
+    path: Path,
+    reuse: Reuse,
+    allow_inexact: bool,
+    processes: Processes | None = None,
+) -> Iterator[RunFolder]:
+    """Hold, check and log to the run folder for the length of the block.
+
+    If there are several processes, the main process does all that; the others read.
+    """
+    from regnas.runtime.lock import exclusive
+    from regnas.runtime.machine import describe_machine
+    from regnas.runtime.processes import SINGLE
+
+    processes = processes or SINGLE
+    machine = config.values.machine
+    with ExitStack() as stack:
+        stack.enter_context(_threads(machine.threads))
+        with processes.together():
+            conditions = {**describe_machine(processes.device(machine.device)), "processes": processes.count}
+            if processes.is_main:
+                stack.enter_context(exclusive(path))
+                folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
+                folder.check_machine(conditions, allow_inexact)
+                stack.enter_context(_log_to(folder.log))
+                stack.enter_context(_interruptible(path))
+        with processes.together():
+            if not processes.is_main:
+                folder = RunFolder.open(path, reads_only=True)
+        yield folder
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Let torch use so many threads; 0 leaves their number as it is."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _log_to(path: Path) -> Iterator[None]:
+    logger = logging.getLogger("regnas")
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    except BaseException as error:
+        logger.error("stopped: %s", error or type(error).__name__)
+        raise
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def _interruptible(path: Path) -> Iterator[None]:
+    """Say in ``Interrupted`` which run can be continued."""
+    try:
+        yield
+    except Interrupted as error:
+        error.run = path
+        raise
+
+
+def _plain(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy the tables as the values that TOML and JSON share; paths become texts."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(copy.deepcopy(dict(tables)), default=os.fspath))
+    except TypeError as error:
+        raise ConfigurationError(f"a configuration must hold texts, numbers, lists and tables: {error}") from None
+    return plain

@@ -1,0 +1,93 @@
+"""Configurations as tables: TOML files, presets, changes of single keys. Needs no torch."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from regnas.components.registry import nearest
+from regnas.errors import ConfigurationError
+
+PRESETS = "search_configs"
+
+# Changes of a configuration: {"training.epochs": 3}, or texts as on the command line: ["training.epochs=3"].
+Changes = Mapping[str, Any] | Sequence[str]
+
+
+def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any]]:
+    """Read a file or a preset: its name, and its content after the changes."""
+    path = _find(source)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{source} is not TOML: {error}") from None
+    change(table, changes)
+    return Path(source).stem, table
+
+
+def is_update(table: Mapping[str, Any]) -> bool:
+    """Tell whether a configuration is for ``regnas update``."""
+    return "models" in table or "methods" in table
+
+
+def presets() -> list[str]:
+    return sorted(
+        entry.name.removesuffix(".toml") for entry in resources.files(PRESETS).iterdir() if entry.name.endswith(".toml")
+    )
+
+
+def _find(source: str) -> Any:
+    path = Path(source)
+    if path.is_file():
+        return path
+    preset = resources.files(PRESETS) / f"{source.removesuffix('.toml')}.toml"
+    if "/" not in source and preset.is_file():
+        return preset
+    known = presets()
+    raise ConfigurationError(
+        f'there is no file "{source}", nor a preset of that name{nearest(source, known)} (presets: {", ".join(known)})'
+    )
+
+
+def parse_changes(changes: Changes) -> dict[str, Any]:
+    """Return the changes by key, with texts such as "training.epochs=3" read as TOML."""
+    if isinstance(changes, Mapping):
+        return dict(changes)
+    return dict(map(_parse_change, [changes] if isinstance(changes, str) else changes))
+
+
+def change(table: dict[str, Any], changes: Changes) -> None:
+    """Write the changes into the table, in place."""
+    for key, value in parse_changes(changes).items():
+        _assign(table, key, value)
+
+
+def _parse_change(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ConfigurationError(f'set must be KEY=VALUE, such as training.epochs=3, got "{text}"')
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value  # a bare word is a text, as on every command line
+
+
+def _assign(table: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
+    for part in path:
+        inner = table.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise ConfigurationError(f'set {key}: "{part}" must be a table, got the value {inner}')
+        table = inner
+    table[last] = value
+
+
+def describe(table: Mapping[str, Any], section: str) -> str:
+    """Name a component and its keys, for people: ``digits (severity 1.2)``."""
+    entries = dict(table.get(section, {}))
+    name = entries.pop("name", "")
+    keys = ", ".join(f"{key} {value}" for key, value in entries.items())
+    return f"{name} ({keys})" if keys else str(name)

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from regnas.errors import Interrupted
+from regnas.runtime.signals import postponed_interrupt, postponed_signals, stop_if_asked
+
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interrupt_waits_for_a_safe_place_and_is_a_keyboard_interrupt():
+    reached = []
+    with pytest.raises(KeyboardInterrupt, match="everything up to here is kept"), postponed_interrupt():
+        interrupt()
+        reached.append("after the signal")
+        stop_if_asked()
+        reached.append("after the safe place")
+    assert reached == ["after the signal"]
+    stop_if_asked()  # nothing is left of it
+
+
+def test_a_second_interrupt_does_not_wait_and_does_not_end_the_process():
+    with pytest.raises(KeyboardInterrupt), postponed_interrupt():
+        interrupt()
+        interrupt()
+        raise AssertionError("the second interrupt did not come through")
+
+
+def test_handlers_are_the_callers_again_after_the_block():
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with postponed_interrupt():
+        assert signal.getsignal(signal.SIGINT) is not before[signal.SIGINT]
+        assert signal.getsignal(signal.SIGTERM) is before[signal.SIGTERM]
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
+def test_a_callers_own_handler_stays():
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        with postponed_interrupt():
+            interrupt()
+            stop_if_asked()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIGINT]
+
+
+def test_inside_a_command_the_interrupt_is_the_commands():
+    with postponed_signals(), pytest.raises(Interrupted) as error, postponed_interrupt():
+        interrupt()
+        stop_if_asked()
+    assert error.value.exit_code == 130
+
+
+def test_other_threads_leave_the_handlers_alone():
+    found = []
+
+    def work():
+        with postponed_interrupt():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [signal.default_int_handler]
