@@ -1,7 +1,7 @@
 """regnas: model families that do not regress.
 
->>> family = regnas.load_family("runs/digits/family")
->>> network = family["small"]
+>>> family = regnas.load_family("runs/digits")  # doctest: +SKIP
+>>> family.predict(["photo.png"], "small").names  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -10,17 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regnas.family.family import Family, load_family
-    from regnas.family.updated import load_updated
+    from regnas.family.verifying import verify
+    from regnas.prediction.gallery import gallery
+    from regnas.prediction.predicting import predict
 
-__all__ = ["Family", "load_family", "load_updated"]
+__all__ = ["Family", "gallery", "load_family", "predict", "verify"]
+
+# Imported on first use: reading flip rates must not wait for torch.
+_MODULES = {
+    "Family": "regnas.family.family",
+    "gallery": "regnas.prediction.gallery",
+    "load_family": "regnas.family.family",
+    "predict": "regnas.prediction.predicting",
+    "verify": "regnas.family.verifying",
+}
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use: reading flip rates must not wait for torch.
-    if name in __all__:
+    if name in _MODULES:
         from importlib import import_module
 
-        return getattr(
-            import_module("regnas.family.updated" if name == "load_updated" else "regnas.family.family"), name
-        )
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'regnas' has no attribute '{name}'")

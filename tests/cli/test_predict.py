@@ -9,9 +9,9 @@ import signal
 import numpy as np
 import pytest
 import torch
+from regnas.prediction.onnx_files import OnnxNetwork
 
 from regnas.flips import load_predictions, negative_flip_rate
-from regnas.prediction.onnx_files import OnnxNetwork
 from tests.prediction.folders import write_folder
 
 
