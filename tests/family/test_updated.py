@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -167,3 +169,15 @@ def test_without_a_network_to_ship_there_is_no_manifest(run):
     write_models(run, models=())
     with pytest.raises(ArtifactError, match="it has none"):
         load_family(run)
+
+
+def test_verifying_needs_no_torch(run):
+    program = (
+        "import sys\n"
+        "for name in ('torch', 'torchvision', 'safetensors'): sys.modules[name] = None\n"
+        "import regnas\n"
+        "found = regnas.verify(sys.argv[1])\n"
+        "print(found.passed, len(found.files), *found.notes)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, run], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("True 6 MACs and parameters were not checked: ")
