@@ -25,7 +25,7 @@ from torch import nn
 
 from regnas.data import Split, Splits
 from regnas.family.family import load_family
-from regnas.family.updated import load_updated
+from regnas.family.updated import model_name
 from regnas.flips import Predictions, negative_flip_rate
 from regnas.runs.config import parse_config
 from regnas.runs.folder import RunFolder
@@ -66,7 +66,7 @@ def main() -> None:
 def of_update(folder: RunFolder, table: dict[str, Any]) -> dict[str, Any]:
     splits = load_splits(parse_update(folder.facts["name"], table).values)
     seed = table["seeds"][0]
-    return {"changed": changed_answers({"new": load_updated(folder.path, "none", seed).network}, splits)}
+    return {"changed": changed_answers({"new": load_family(folder.path)[model_name("none", seed)]}, splits)}
 
 
 def of_family(folder: RunFolder, table: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """regnas: model families that do not regress.
 
->>> family = regnas.load_family("runs/digits/family")
->>> network = family["small"]
+>>> family = regnas.load_family("runs/digits")  # doctest: +SKIP
+>>> family.predict(["photo.png"], "small").names  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regnas.family.family import Family, load_family
-    from regnas.family.updated import load_updated
+    from regnas.family.verifying import verify
+    from regnas.prediction.gallery import gallery
+    from regnas.prediction.predicting import predict
     from regnas.runs.api import Run, export, open_run, polish, run
     from regnas.runtime.progress import Progress
     from regnas.updates.api import Update, update
@@ -21,12 +23,14 @@ __all__ = [
     "Run",
     "Update",
     "export",
+    "gallery",
     "load_family",
-    "load_updated",
     "open_run",
     "polish",
+    "predict",
     "run",
     "update",
+    "verify",
 ]
 
 # Imported on first use: reading flip rates must not wait for torch.
@@ -36,12 +40,14 @@ _MODULES = {
     "Run": "regnas.runs.api",
     "Update": "regnas.updates.api",
     "export": "regnas.runs.api",
+    "gallery": "regnas.prediction.gallery",
     "load_family": "regnas.family.family",
-    "load_updated": "regnas.family.updated",
     "open_run": "regnas.runs.api",
     "polish": "regnas.runs.api",
+    "predict": "regnas.prediction.predicting",
     "run": "regnas.runs.api",
     "update": "regnas.updates.api",
+    "verify": "regnas.family.verifying",
 }
 
 

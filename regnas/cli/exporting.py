@@ -1,10 +1,9 @@
-"""`export` and `verify`: the family as files, and whether files are still that family."""
+"""`export` and `verify`: networks as files, and whether the files are still what was written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -12,11 +11,7 @@ from rich.text import Text
 
 from regnas.cli.app import Inexact, Out, Sets, Target, app
 from regnas.cli.runs import continued_by, print_wide
-from regnas.errors import ArtifactError, ConfigurationError
-
-if TYPE_CHECKING:
-    from regnas.family.manifest import Manifest
-    from regnas.space import Cost
+from regnas.errors import ConfigurationError
 
 
 @app.command()
@@ -29,12 +24,12 @@ def export(
         typer.Option("--format", help="safetensors (always written), onnx or torch-export; may be repeated."),
     ] = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Also ONNX in eight bits, calibrated on training images.")
+        bool, typer.Option("--int8", help="Also write ONNX in eight bits, calibrated on training images.")
     ] = False,
     weights_license: Annotated[str, typer.Option(help="The license of the weights, for the model cards.")] = "",
     allow_inexact: Inexact = False,
 ) -> None:
-    """Write each member on its own, with the manifest and a card; every file is run and compared with the member."""
+    """Write every network as files, with a manifest and a card; run each file and compare it with the network."""
     wanted = _wanted(formats or (), int8)
     from regnas.family.export import disagreements, export_table
     from regnas.runs import api
@@ -56,23 +51,20 @@ def export(
 
 
 @app.command()
-def verify(folder: Annotated[Path, typer.Argument(help="The folder of a family, or of its run.")]) -> None:
-    """Check every file of a family against its manifest, and the manifest against itself; offline."""
-    from regnas.family.manifest import family_folder, verify_family
+def verify(folder: Annotated[Path, typer.Argument(help="A run folder, or the folder of a manifest.")]) -> None:
+    """Check every file of a family, or of an update, against its manifest, and the manifest against itself; offline."""
+    from regnas.family.verifying import verify as check
 
-    found = family_folder(folder)
-    verification = verify_family(found, _costs)
-    if verification.problems:
-        raise ArtifactError(*verification.problems)
+    verification = check(folder).check()
     table = Table(box=None, pad_edge=False)
-    for column in ("file", "what it is", "bytes", "sha256"):
+    for column in ("file", "content", "bytes", "sha256"):
         table.add_column(column, justify="right" if column == "bytes" else "left")
     for each in verification.files:
         table.add_row(*map(Text, (each.file, each.what, f"{each.bytes:,}", f"{each.sha256[:12]}…")))
     print_wide(table)
     for note in verification.notes:
         typer.echo(note)
-    typer.echo(f"{found} is whole: {len(verification.files)} files are what the manifest says")
+    typer.echo(f"{verification.folder} passed: all {len(verification.files)} files are what the manifest says")
 
 
 def _wanted(formats: list[str] | tuple[str, ...], int8: bool) -> list[str]:
@@ -85,10 +77,3 @@ def _wanted(formats: list[str] | tuple[str, ...], int8: bool) -> list[str]:
         raise ConfigurationError(*problems)
     asked = [name for name in formats if name != "safetensors"]
     return list(dict.fromkeys([*asked, *(["onnx", "onnx-int8"] if int8 else [])]))
-
-
-def _costs(manifest: Manifest) -> Mapping[str, Cost]:
-    # The plug-in needs torch, and nothing else that is verified does.
-    from regnas.family.costs import architecture_costs
-
-    return architecture_costs(manifest)

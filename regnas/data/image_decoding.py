@@ -14,18 +14,17 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 
-from regnas.data.image_files import ImageFiles
 from regnas.data.image_transforms import Center, Transform, transformed
 from regnas.errors import DataError
+from regnas.pictures.decoding import MODES, read_picture
+from regnas.pictures.files import ImageFiles
 from regnas.runtime.pillow import ignore_metadata_warnings
 from regnas.runtime.progress import track
 
 LARGEST_HANDFUL = 16  # images that a thread takes at once: fewer hand-overs, and still an even progress
 MOST_WORKERS = 32
-MODES = {1: "L", 3: "RGB"}
 
 
 @dataclass(frozen=True)
@@ -93,14 +92,3 @@ def decode_file(decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray
     decoded = np.asarray(square)  # [H, W] or [H, W, C]
     pixels[:] = decoded if decoder.channels == 1 else decoded.transpose(2, 0, 1)
     return None
-
-
-def read_picture(path: Path, mode: str) -> Image.Image:
-    """The decoded picture; a ValueError says what is wrong with it, and a damaged one raises whatever PIL does."""
-    with Image.open(path) as image:
-        if image.mode.startswith(("I", "F")):  # PIL would clip them instead of scaling
-            raise ValueError("its pixels are not of 8 bits a channel; convert it")
-        # PIL only warns of images that are made to exhaust the memory, unless they are twice as large
-        if Image.MAX_IMAGE_PIXELS is not None and image.width * image.height > Image.MAX_IMAGE_PIXELS:
-            raise ValueError(f"{image.width} x {image.height} pixels may be a decompression bomb; shrink it")
-        return image.convert(mode)

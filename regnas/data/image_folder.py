@@ -10,15 +10,16 @@ import numpy as np
 import torch
 
 from regnas.data.holding_out import check_fraction, hold_out
-from regnas.data.image_decoding import MODES, Decoder
-from regnas.data.image_files import ImageFiles, ListedImage
-from regnas.data.image_listing import list_folder
+from regnas.data.image_decoding import Decoder
 from regnas.data.image_transforms import Transform
 from regnas.data.packing import fitted_once, packed
 from regnas.data.preprocessing import IMAGENET
 from regnas.data.splits import Split, SplitName, Splits
 from regnas.data.streaming import Images, StreamedImages
 from regnas.errors import DataError
+from regnas.pictures.decoding import MODES
+from regnas.pictures.files import ImageFiles, ListedImage
+from regnas.pictures.listing import list_folder
 from regnas.runtime.cache_folder import cache_folder
 
 

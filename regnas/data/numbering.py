@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from regnas.data.splits import Split
+from regnas.pictures.arrays import numbered_ids
 
 
 def numbered_split(name: str, images: Tensor, targets: Tensor, part: str, first_group: int = 0) -> Split:
@@ -16,6 +17,6 @@ def numbered_split(name: str, images: Tensor, targets: Tensor, part: str, first_
         name=name,
         images=channels_first.contiguous(),  # [N, C, H, W]
         targets=targets.to(torch.int64),
-        ids=np.array([f"{part}/{index}" for index in range(len(images))], dtype=np.str_),
+        ids=numbered_ids(part, len(images)),
         groups=np.arange(first_group, first_group + len(images), dtype=np.int64),
     )

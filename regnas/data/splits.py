@@ -21,6 +21,7 @@ from regnas.data.holding_out import hold_out
 from regnas.data.preprocessing import Preprocessing
 from regnas.data.streaming import Images
 from regnas.errors import DataError
+from regnas.pictures.labels import check_range
 from regnas.runtime.files import digest_of
 
 __all__ = ["Preprocessing", "Split", "SplitName", "Splits", "hold_out"]
@@ -138,13 +139,13 @@ class Splits:
         repeated = sorted({name for name in self.classes if self.classes.count(name) > 1})
         if repeated:
             raise DataError(f'{len(repeated)} class names are used twice, first "{repeated[0]}"')
-        check_range(self.train, self.classes)
+        _check_range(self.train, self.classes)
         trained = set(np.unique(self.train.targets.numpy()).tolist())
         if len(trained) < 2:
             only = self.classes[next(iter(trained))]
             raise DataError(f'all {len(self.train):,} samples of the train split are "{only}": two classes are needed')
         for split in (self.search, self.report):
-            check_range(split, self.classes)
+            _check_range(split, self.classes)
             found = np.unique(split.targets.numpy()).tolist()
             unseen = [self.classes[target] for target in found if target not in trained]
             if unseen:
@@ -168,12 +169,5 @@ class Splits:
                     )
 
 
-def check_range(split: Split, classes: tuple[str, ...]) -> None:
-    """Every target is the number of a class."""
-    outside = ((split.targets < 0) | (split.targets >= len(classes))).nonzero().flatten()
-    if len(outside):
-        first = int(outside[0])
-        raise DataError(
-            f"{len(outside):,} of {len(split):,} targets of the {split.name} split are outside "
-            f"0..{len(classes) - 1}, first {int(split.targets[first])} of {split.ids[first]}"
-        )
+def _check_range(split: Split, classes: tuple[str, ...]) -> None:
+    check_range(split.name, split.targets.numpy(), split.ids, classes)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regnas.data.image_decoding import Decoder
-from regnas.data.image_files import ImageFiles
 from regnas.errors import DataError
+from regnas.pictures.files import ImageFiles
 from regnas.runtime.files import digest_of
 
 LEAD = 128  # images that are decoded ahead of the batch in use

@@ -14,6 +14,6 @@ def architecture_costs(manifest: Manifest) -> dict[str, Cost]:
     if name not in SUPERNETS:
         raise EnvironmentProblem(f"the supernet {name!r} comes with a package that is not installed")
     space = space_of(build_plugin(manifest.supernet), manifest.input_shape, len(manifest.classes))
-    for member in manifest.members:
-        space.check(member.architecture)
-    return {member.name: space.cost(member.architecture) for member in manifest.members}
+    for architecture in manifest.architectures.values():
+        space.check(architecture)
+    return {name: space.cost(architecture) for name, architecture in manifest.architectures.items()}

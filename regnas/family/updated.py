@@ -1,32 +1,30 @@
-"""The new models of an update study on disk: written beside the report, loaded by whoever ships one of them."""
+"""Write the new models of an update: one file of weights per method and seed, cards, and the manifest last."""
 
 from __future__ import annotations
 
-import dataclasses
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from regnas.components.builder import Builder
-from regnas.data import Preprocessing
-from regnas.errors import ArtifactError, ConfigurationError
-from regnas.networks import NETWORKS, Network
-from regnas.runtime.files import read_json, require_keys, write_json
-from regnas.runtime.tensors import load_into, load_tensors, save_tensors
+from regnas.errors import ArtifactError
+from regnas.family.export.writing import finish_family, retire_family
+from regnas.family.manifest import MANIFEST, NOT_STATED, Manifest, Member, metadata_of, read_manifest
+from regnas.flips import Predictions, accuracy_interval, flip_table
+from regnas.networks import macs_of, parameters_of
+from regnas.runtime.files import sha256_of, write_bytes
+from regnas.runtime.tensors import tensor_bytes
+from regnas.space import Cost
 
-MANIFEST = "manifest.json"
 
-
-@dataclass(frozen=True)
-class Updated:
-    """A plain network in evaluation mode, what its images go through first, and the names of its classes."""
-
-    network: nn.Module
-    preprocess: Preprocessing
-    classes: tuple[str, ...]
+def model_name(method: str, seed: int) -> str:
+    """Return the name of a model of an update, which is also the stem of its file."""
+    return f"{method}-seed-{seed}"
 
 
 def write_updated(
@@ -34,38 +32,79 @@ def write_updated(
     networks: Mapping[tuple[str, int], nn.Module],
     network: Mapping[str, Any],
     data: Mapping[str, Any],
+    predictions: Mapping[tuple[str, int], Predictions],
 ) -> None:
-    """Each network (by method and seed) on its own, and the manifest last; ``network`` is its table."""
-    entries = []
-    for (method, seed), module in networks.items():
-        file = f"{method}-seed-{seed}.safetensors"
-        sha256 = save_tensors(folder / file, module.state_dict())
-        entries.append({"method": method, "seed": seed, "file": file, "sha256": sha256})
-    write_json(folder / MANIFEST, {"network": dict(network), "data": dict(data), "models": entries})
+    """Write every network with its card, and the manifest last.
+
+    Files that are there with the same content are left alone, together with their exports in other formats. The
+    manifest is removed before the first file changes, so that it never lists what is not there.
+
+    Args:
+        folder: ``models`` in the run folder.
+        networks: by method and seed; all of one architecture.
+        network: the table of this architecture in the configuration.
+        data: the summary of the splits, with the classes that the networks know.
+        predictions: of every network on the report split.
+    """
+    old = _read_old(folder)
+    if not networks:
+        retire_family(folder)
+        return
+    shape = (data["input_shape"][0], data["input_shape"][1], data["input_shape"][2])
+    some = next(iter(networks.values()))
+    cost = Cost(macs_of(some, shape), parameters_of(some))
+    named = {key: predictions[key].changed(model=model_name(*key)) for key in networks}
+    members = []
+    for key, module in networks.items():
+        metadata = metadata_of(model_name(*key), data["preprocessing"], data["classes"], shape)
+        path = folder / f"{model_name(*key)}.safetensors"
+        content = tensor_bytes(module.state_dict(), metadata)
+        if not path.is_file() or sha256_of(path) != hashlib.sha256(content).hexdigest():
+            retire_family(folder)
+            write_bytes(path, content)
+        members.append(_member(path, key, cost, named[key]))
+    manifest = Manifest(
+        version=version("regnas"),
+        input_shape=shape,
+        classes=tuple(data["classes"]),
+        preprocessing=data["preprocessing"],
+        data={"digest": data["digest"], "report": next(iter(named.values())).split},
+        members=tuple(members),
+        flip_table=flip_table(list(named.values())),
+        network=network,
+        weights_license=NOT_STATED if old is None else old.weights_license,
+    )
+    if old is not None and (folder / MANIFEST).exists() and _is_same(old, manifest):
+        return
+    retire_family(folder)
+    finish_family(folder, manifest)
 
 
-def load_updated(run: str | Path, method: str, seed: int) -> Updated:
-    """The new model that a method of an update study came to; every file is checked against its sha256."""
-    folder = Path(run) / "models"
-    manifest = read_json(folder / MANIFEST)
-    require_keys(manifest, ("network", "data", "models"), folder / MANIFEST)
-    found = [entry for entry in manifest["models"] if (entry["method"], entry["seed"]) == (method, seed)]
-    if not found:
-        known = ", ".join(f"{entry['method']} (seed {entry['seed']})" for entry in manifest["models"])
-        raise ConfigurationError(f'{folder} has no network of "{method}" with seed {seed} (there are: {known})')
-    data = manifest["data"]
-    path = folder / Path(found[0]["file"]).name
-    module = _network(manifest["network"]).build(tuple(data["input_shape"]), len(data["classes"]))
-    load_into(module, load_tensors(path, found[0]["sha256"]), path)
-    return Updated(module.eval(), Preprocessing.from_json(data["preprocessing"]), tuple(data["classes"]))
+def _member(path: Path, key: tuple[str, int], cost: Cost, predictions: Predictions) -> Member:
+    method, seed = key
+    return Member(
+        name=predictions.model,
+        architecture=None,
+        budget="",
+        macs=cost.macs,
+        parameters=cost.parameters,
+        top1=predictions.accuracy,
+        top1_interval=accuracy_interval(predictions),
+        file=path.name,
+        sha256=sha256_of(path),
+        bytes=path.stat().st_size,
+        method=method,
+        seed=seed,
+    )
 
 
-def _network(table: Mapping[str, Any]) -> Network:
-    builder = Builder({Network: NETWORKS})
-    network: Network | None = builder.component(Network, table, "network")
-    if network is None:
-        raise ArtifactError(f"the manifest's network cannot be built: {'; '.join(builder.problems)}")
-    # Published weights would be overwritten at once: do not fetch them.
-    if getattr(network, "weights", ""):
-        return dataclasses.replace(network, weights="")  # type: ignore[type-var]
-    return network
+def _read_old(folder: Path) -> Manifest | None:
+    with suppress(ArtifactError):
+        return read_manifest(folder)
+    return None
+
+
+def _is_same(old: Manifest, new: Manifest) -> bool:
+    """Whether the old manifest differs by exports and cards only."""
+    bare = replace(old, exports=(), exported_flips={}, cards=())
+    return bare.to_json() == new.to_json()

@@ -1,7 +1,4 @@
-"""What any classifier answers on any labeled images: where both come from, and how they meet."""
+"""Predictions of any classifier on any labeled images: where both come from, and how they are combined.
 
-from regnas.prediction.data import Reading, Samples, samples_of
-from regnas.prediction.models import Classifier, load_classifier
-from regnas.prediction.predicting import predict
-
-__all__ = ["Classifier", "Reading", "Samples", "load_classifier", "predict", "samples_of"]
+Empty on purpose: a gallery of prediction files needs no torch.
+"""

@@ -1,4 +1,4 @@
-"""Whether a model and the data speak of the same classes, and which output of the model is which class."""
+"""Whether a model and the data have the same classes, and which output of the model is which class."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from regnas.errors import DataError
 def outputs_by_class(
     model: str, known: Sequence[str], source: str, wanted: Sequence[str], *, by_number: bool
 ) -> list[int]:
-    """For every class of the data the model's output for it, by name; outputs that are left over follow in order.
+    """Return the model's output for every class of the data, by name; the remaining outputs follow in order.
 
-    Names of model and data have to be the same, in whatever order. With ``by_number``, for models whose classes have
-    a well known order, the data may also hold some of the classes only, or as many classes in that order under
-    other names (folders named by WordNet ids); names 0, 1, 2, ... are taken as the numbers they are.
+    Model and data must have the same names, in any order. With ``by_number``, for models whose classes have a well
+    known order, the data may also have only some of the classes, or the same number of classes in that order under
+    other names (folders named by WordNet ids); names 0, 1, 2, ... are taken as numbers.
     """
     place = {name: index for index, name in enumerate(known)}
     if by_number and len(wanted) == len(known) and {str(number) for number in range(len(known))} == set(wanted):
@@ -27,11 +27,11 @@ def outputs_by_class(
         if not elsewhere:
             return list(range(len(known)))
         raise DataError(
-            f"{source} has as many classes as {model}, but not in its order: {len(elsewhere):,} of them stand at "
-            f"another number ({_examples(elsewhere)}); name or order all of them as {model} does"
+            f"the classes of {source} must have the names or the order of those of {model}, got {len(elsewhere):,} at "
+            f"another number ({_examples(elsewhere)})"
         )
     raise DataError(
-        f"{source} and {model} do not have the same classes: {_only(wanted, known, source)}, "
+        f"{source} and {model} must have the same classes, got {_only(wanted, known, source)}, "
         f"{_only(known, wanted, model)}"
     )
 

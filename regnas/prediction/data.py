@@ -1,4 +1,4 @@
-"""Where labeled samples come from: a folder of class folders, an npz, or the data of a configuration or a run."""
+"""Labeled samples for a network: from a folder of class folders, an npz, or the data of a configuration or a run."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ from PIL import Image
 from torch import Tensor
 
 from regnas.components.builder import Builder
-from regnas.data import DATASETS, DataSet, ImageFolder, Split, SplitName, StreamedImages, batches_of
+from regnas.data import DATASETS, DataSet, ImageFolder, Split, SplitName, Splits, StreamedImages, batches_of
 from regnas.data.arrays import report_part
-from regnas.data.image_decoding import MODES, Decoder, read_picture
-from regnas.data.image_files import ImageFiles
+from regnas.data.image_decoding import Decoder
 from regnas.data.image_folder import folder_split
-from regnas.data.image_listing import class_folders, list_part
 from regnas.data.image_transforms import Center, Transform, transformed
-from regnas.data.splits import check_range
 from regnas.errors import ArtifactError, ConfigurationError, DataError
+from regnas.pictures.decoding import MODES, open_listed
+from regnas.pictures.files import ImageFiles
+from regnas.pictures.labels import check_labels
+from regnas.pictures.listing import list_report_part
 from regnas.report.kit.thumbnails import picture_of
 from regnas.runs.config import Machine
 from regnas.runs.folder import RUN, RunFolder
-from regnas.runs.tables import load_table
+from regnas.runs.tables import is_update, load_table
 from regnas.supernet import InputShape
-
-REPORT_PARTS = ("test", "val")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a model wants its pictures: pixels of ``shape`` [C, H, W], which ``transform`` makes of a file."""
+    """How a model reads images: pixels of ``shape`` [C, H, W], which ``transform`` makes from a file."""
 
     shape: InputShape
     transform: Transform | Center
@@ -42,7 +41,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Labeled samples; ``machine`` is how their configuration wants them to be run."""
+    """Labeled samples; ``machine`` is the setting of their configuration."""
 
     source: str
     split: Split
@@ -50,16 +49,7 @@ class Samples:
     machine: Machine = field(default_factory=Machine)
 
     def __post_init__(self) -> None:
-        repeated = sorted({name for name in self.classes if self.classes.count(name) > 1})
-        if repeated:
-            raise DataError(f'{self.source}: {len(repeated)} class names are used twice, first "{repeated[0]}"')
-        check_range(self.split, self.classes)
-        found = np.unique(self.split.targets.numpy())
-        if len(found) < 2:
-            raise DataError(
-                f'all {len(self.split):,} samples of {self.source} are "{self.classes[int(found[0])]}": two classes '
-                "are needed"
-            )
+        check_labels(self.source, self.split.name, self.split.targets.numpy(), self.split.ids, self.classes)
 
     def __len__(self) -> int:
         return len(self.split)
@@ -73,10 +63,10 @@ class Samples:
         return self.split.targets.numpy()
 
     def batches(self, reading: Reading, size: int) -> Iterator[Tensor]:
-        """All images in order as the model wants them, ``size`` at a time: [M, C, H, W] uint8.
+        """Yield all images in order as the model reads them, ``size`` at a time: [M, C, H, W] uint8.
 
-        Files are decoded as the model says. Stored images of the model's own shape are taken as they are; others are
-        refused, unless the model has a transform of published weights, which takes images of any size.
+        Files are decoded with the model's transform. Stored images of the model's own shape are used as they are.
+        Others are refused, unless the model has the transform of published weights, which takes images of any size.
         """
         images, shape = self.split.images, reading.shape
         if isinstance(images, StreamedImages):
@@ -85,44 +75,34 @@ class Samples:
         if found == shape:
             return batches_of(images, size)
         if found[0] != shape[0]:
-            raise DataError(f"the images of {self.source} have {found[0]} channels, the model takes {shape[0]}")
+            raise DataError(f"the images of {self.source} must have {shape[0]} channels, got {found[0]}")
         if not isinstance(reading.transform, Center):
             raise DataError(
-                f"the images of {self.source} are {found[1]} x {found[2]}, the model takes {shape[1]} x {shape[2]}: "
-                "give images of that size, or a folder of image files"
+                f"the images of {self.source} must be {shape[1]} x {shape[2]}, got {found[1]} x {found[2]}. Give "
+                "images of that size, or a folder of image files."
             )
         return (_resize(batch, reading) for batch in batches_of(images, size))
 
     def picture(self, index: int) -> Image.Image:
-        """One sample for people: the file's own picture, or the stored pixels."""
+        """Return one sample for people: the picture of the file, or the stored pixels."""
         images = self.split.images
         if not isinstance(images, StreamedImages):
             return picture_of(images[index].numpy())
-        name = images.files.name(index)
-        path = images.decoder.folder / name
-        try:
-            if not path.is_file():  # opening a named pipe would wait for ever
-                raise ValueError("not a file")
-            return read_picture(path, "RGB")
-        except Exception as error:  # damaged files make decoders raise almost anything
-            reason = str(error) or type(error).__name__
-            raise DataError(
-                f"an image in {images.decoder.folder} cannot be read, repair or remove it: {name}: {reason}"
-            ) from None
+        return open_listed(images.decoder.folder, images.files.name(index))
 
     def _decode(self, images: StreamedImages, reading: Reading) -> StreamedImages:
         channels, height, width = reading.shape
         if height != width or channels not in MODES:
             raise DataError(
-                f"the model takes images of {channels} channels and {height} x {width} pixels, and image files are "
-                "read as squares of 1 or 3 channels: give the images as an npz"
+                f"image files are read as squares of 1 or 3 channels, and the model takes {channels} channels of "
+                f"{height} x {width} pixels. Give the images as an npz."
             )
         decoder = replace(images.decoder, size=height, channels=channels, transform=reading.transform)
         return StreamedImages(decoder, images.files)
 
 
 def samples_of(source: str, split: SplitName, reading: Reading | None) -> Samples:
-    """The samples that ``source`` names. ``reading`` is the model's, None where nobody but a person looks at them."""
+    """Find the samples that ``source`` names; ``reading`` is the model's, None if only a person looks at them."""
     path = Path(source).expanduser()
     if (path / RUN).is_file():
         run = RunFolder.open(path)
@@ -131,8 +111,8 @@ def samples_of(source: str, split: SplitName, reading: Reading | None) -> Sample
         return _configured(source, load_table(source)[1], split, reading, None)
     if split != "report":
         raise ConfigurationError(
-            f"{source} has no {split} split: --split {split} goes with a configuration or a run folder, which say how "
-            "the data are divided"
+            f"the {split} split must be one of a configuration or a run folder, got {source}. Only these say how the "
+            "data are divided."
         )
     if path.is_dir():
         return _folder(source, path.resolve())
@@ -140,16 +120,8 @@ def samples_of(source: str, split: SplitName, reading: Reading | None) -> Sample
 
 
 def _folder(source: str, folder: Path) -> Samples:
-    """Class folders: those of test/ or val/ where there is one, else the folder's own."""
-    part = next((name for name in REPORT_PARTS if (folder / name).is_dir()), "")
-    if not part and (folder / "train").is_dir():
-        raise DataError(f"{folder} has train/ and no test/ (or val/): give a folder of class folders")
-    listed = list_part(folder, part)
-    known = {image.class_name for image in listed}
-    if part and (folder / "train").is_dir():
-        known |= set(class_folders(folder / "train"))  # a class may have no image to report on
-    classes = tuple(sorted(known))
-    undecided = Decoder(folder, size=1, channels=3, transform="fit", workers=0)  # the model says how; see batches
+    listed, classes = list_report_part(folder)
+    undecided = Decoder(folder, size=1, channels=3, transform="fit", workers=0)  # the model decides; see batches
     return Samples(
         source, folder_split("report", StreamedImages(undecided, ImageFiles.of(listed)), listed, classes), classes
     )
@@ -170,18 +142,26 @@ def _configured(
     if isinstance(data_set, ImageFolder) and not _is_own(reading, data_set):
         streamed, classes = data_set.streamed(split)
         return Samples(source, streamed, classes, machine)
-    splits = data_set.load()
+    splits = data_set.load() if recorded is None else _load_as_recorded(source, table, data_set)
     chosen = splits.named(split)
     if recorded is not None and recorded["splits"][split]["digest"] != chosen.digest:
         raise ArtifactError(
-            f"the {split} split is not the one that {source} was begun with (digest {chosen.digest[:12]}…, recorded "
-            f"{recorded['splits'][split]['digest'][:12]}…)"
+            f"the {split} split of {source} must be the one that the run started with, digest "
+            f"{recorded['splits'][split]['digest'][:12]}…, got {chosen.digest[:12]}…. Restore the data."
         )
     return Samples(source, chosen, splits.classes, machine)
 
 
+def _load_as_recorded(source: str, table: Mapping[str, Any], data_set: DataSet) -> Splits:
+    """Load the splits of a run; an update may put the classes into a random order."""
+    from regnas.updates.config import parse_update  # here, because it imports every method
+    from regnas.updates.job import load_splits
+
+    return load_splits(parse_update(source, dict(table)).values) if is_update(table) else data_set.load()
+
+
 def _is_own(reading: Reading | None, folder: ImageFolder) -> bool:
-    """Whether the model reads files as the data set does, so that what is decoded already can be used."""
+    """Whether the model reads files as the data set does, so that decoded images can be used again."""
     return reading == Reading((folder.channels, folder.size, folder.size), folder.transform)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.runs.folder import Reuse, RunFolder
-from regnas.runs.session import Source, find_run, reuse_of, run_session
+from regnas.runs.session import Source, find_run, is_update_run, reuse_of, run_session
 from regnas.runtime.files import read_json
 from regnas.runtime.progress import Listener, listening
 from regnas.runtime.signals import postponed_interrupt
@@ -179,10 +179,10 @@ def export(
     allow_inexact: bool = False,
     progress: Listener | None = None,
 ) -> Family:
-    """Write the members of a family as files; build the family first if it does not exist.
+    """Write the networks of a run as files; build the family first if it does not exist.
 
     Args:
-        config: The run folder; or what ``run`` was given, with the same ``out``.
+        config: The run folder of a family or of an update; or what ``run`` was given, with the same ``out``.
         out: The run folder; by default ``runs/<name>``.
         set: Changes of the configuration.
         formats: "onnx", "onnx-int8", "torch-export"; safetensors are always written.
@@ -202,6 +202,11 @@ def export(
     from regnas.runs.pipeline import export_files
 
     require_packages(formats)
+    if is_update_run(config):
+        from regnas.updates.exporting import export_models
+
+        with postponed_interrupt(), listening(progress):
+            return export_models(Path(str(config)), formats, weights_license=weights_license)
     with postponed_interrupt(), listening(progress):
         loaded, path = find_run(config, out, set, parse_config)
         with run_session(loaded, path, "resume", allow_inexact) as folder:

@@ -34,6 +34,12 @@ def is_run_folder(source: Source) -> bool:
     return not isinstance(source, Mapping) and (Path(source) / RUN).exists()
 
 
+def is_update_run(source: Source) -> bool:
+    from regnas.runs.tables import is_update
+
+    return is_run_folder(source) and is_update(RunFolder.open(Path(str(source))).facts["configuration"])
+
+
 def find_run(
     source: Source,
     out: str | os.PathLike[str] | None,

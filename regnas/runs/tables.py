@@ -47,6 +47,8 @@ def _find(source: str) -> Any:
     if "/" not in source and preset.is_file():
         return preset
     known = presets()
+    if Path(source).is_dir():
+        raise ConfigurationError(f"{source} must be a configuration or a run folder, got a folder without run.json")
     raise ConfigurationError(
         f'there is no file "{source}", nor a preset of that name{nearest(source, known)} (presets: {", ".join(known)})'
     )

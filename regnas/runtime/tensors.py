@@ -18,10 +18,10 @@ from regnas.runtime.safetensors_headers import read_header, with_metadata
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
     """Write the tensors, with texts in the header where there are any, and return the sha256 of the file."""
-    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     if metadata:
-        write_bytes(path, with_metadata(save(contiguous), metadata))
+        write_bytes(path, tensor_bytes(tensors, metadata))
         return sha256_of(path)
+    contiguous = _contiguous(tensors)
 
     def write(temporary: Path) -> None:
         try:
@@ -32,6 +32,15 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[st
 
     write_through(path, write)
     return sha256_of(path)
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    """The content of a safetensors file with texts in its header; the same tensors always give the same bytes."""
+    return with_metadata(save(_contiguous(tensors)), metadata)
+
+
+def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
 
 def load_tensors(path: Path, sha256: str) -> dict[str, Tensor]:

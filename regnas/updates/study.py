@@ -224,7 +224,10 @@ def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
     networks = LazyMapping(models, lambda key: job.stores[key[1]].module(models[key]))
     known = job.splits.classes[: release.share.classes_of(len(job.splits.classes))]
     data = job.splits.summary() | {"classes": list(known)}
-    write_updated(job.folder.path / "models", networks, job.config.table["models"][name]["network"], data)
+    plans = {variant.label: variant.plan[-1:] for variant in variants}
+    predictions = {(label, seed): job.predict(seed, plans[label])[0] for label, seed in networks}
+    table = job.config.table["models"][name]["network"]
+    write_updated(job.folder.path / "models", networks, table, data, predictions)
 
 
 def describe_scenario(chain: Chain) -> str:

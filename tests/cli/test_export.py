@@ -100,7 +100,7 @@ def test_a_file_that_answers_otherwise_is_said_and_not_hidden(exported_run):
     stdout = (exported_run.parent / "stdout.txt").read_text()
     for entry in manifest_of(exported_run)["exports"]:
         assert entry["file"] in stdout
-        line = f"{entry['file']} answers {entry['disagreements']} of 100 images otherwise than {entry['member']}"
+        line = f"{entry['file']} disagrees with {entry['member']} on {entry['disagreements']} of 100 images"
         assert (line in stdout) == (entry["disagreements"] > 0)
     assert "export: done" in stdout
 
@@ -128,8 +128,8 @@ def test_an_export_that_breaks_every_answer_is_reported_as_that(run_copy, comman
         if entry["format"] == "torch-export":
             assert entry["disagreements"] == 100
             assert entry["nfr"] == entry["member_top1"] > 0
-            line = f"{entry['file']} answers 100 of 100 images otherwise than {entry['member']}: "
-            assert line + f"{100 * entry['nfr']:.2f} % flip to wrong" in outcome.stdout
+            line = f"{entry['file']} disagrees with {entry['member']} on 100 of 100 images: "
+            assert line + f"{100 * entry['nfr']:.2f} % become wrong" in outcome.stdout
     assert command("verify", run_copy).code == 0
 
 
@@ -263,7 +263,7 @@ def test_a_family_of_the_older_format_is_written_anew(run_copy, finished_run, co
     path.write_text(json.dumps({"format": 1, "members": manifest["members"]}))
     code, lines = refusal("verify", run_copy)
     assert code == 3
-    assert lines[0].endswith("has format 1, this version of regnas reads 2: regnas export RUN writes the family anew")
+    assert lines[0].endswith("must have format 2, got 1. Write it again with `regnas export RUN`.")
     assert command("export", run_copy).code == 0
     assert content(run_copy) == content(finished_run)
 

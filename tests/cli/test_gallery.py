@@ -11,8 +11,8 @@ import threading
 import numpy as np
 import pytest
 
+from regnas.comparison.gallery import contents
 from regnas.flips import load_predictions
-from regnas.prediction import Samples
 from tests.comparison.gallery.making import answers, save
 from tests.prediction.folders import write_folder
 
@@ -41,7 +41,7 @@ def test_a_page_of_what_the_new_model_broke(command, photos):
     files = [photos / f"{name}.npz" for name in ("old", "new", "more")]
     outcome = command("gallery", *files, "--data", photos / "photos", "--out", out)
     assert outcome.code == 0, outcome.stderr
-    assert outcome.stdout == f"{out}: 2 negative flips, 2 with suspect labels; it shows all of them\n"
+    assert outcome.stdout == f"{out}: 2 negative flips, 2 with suspect labels; the page shows all of them\n"
     values = data_of(out)
     assert [(flip["id"], flip["label"], flip["suspect"]) for flip in values["flips"]] == [
         ("light/2.png", 2, True),
@@ -49,7 +49,7 @@ def test_a_page_of_what_the_new_model_broke(command, photos):
     ]
     assert values["classes"] == {"0": "dark", "2": "light"}
     outcome = command("gallery", *files[:2], "--data", photos / "photos", "--out", out, "--most", 1, "--overwrite")
-    assert outcome.stdout == f"{out}: 2 negative flips; it shows the worst 1 of them\n"
+    assert outcome.stdout == f"{out}: 2 negative flips; the page shows the worst 1 of them\n"
     assert len(data_of(out)["flips"]) == 1
 
 
@@ -68,7 +68,11 @@ def test_a_gallery_of_a_runs_own_predictions(command, finished_run, tmp_path):
         (["{tmp}/old.npz", "{tmp}/none.npz"], 3, "none.npz is missing"),
         (["{tmp}/old.npz", "{tmp}/old.npz"], 2, "given twice"),
         (["{tmp}/old.npz", "{run}/predictions/small.npz"], 3, "were not evaluated on the same samples"),
-        (["{tmp}/old.npz", "{tmp}/new.npz", "--split", "train"], 2, "has no train split"),
+        (
+            ["{tmp}/old.npz", "{tmp}/new.npz", "--split", "train"],
+            2,
+            "the train split must be one of a",
+        ),
         (["{run}/predictions/small.npz", "{run}/predictions/large.npz"], 3, "100 of 100 predicted samples are not in"),
     ],
 )
@@ -86,18 +90,18 @@ def test_a_page_that_is_there_is_left_alone_without_overwrite(refusal, photos):
     page.write_text("precious")
     code, lines = refusal("gallery", photos / "old.npz", photos / "new.npz", "--data", photos / "photos", "--out", page)
     assert (code, page.read_text()) == (2, "precious")
-    assert "exists: choose another --out, or replace it with --overwrite" in lines[0]
+    assert "page.html exists. Choose another file, or replace it with overwrite." in lines[0]
 
 
 def test_an_interrupt_leaves_nothing_behind(command, photos, monkeypatch):
-    picture, first = Samples.picture, threading.Lock()
+    shrink, first = contents.shrink, threading.Lock()
 
-    def interrupting(self, index):
+    def interrupting(*arguments):
         if first.acquire(blocking=False):  # pictures are made by threads, and a second signal would end this process
             os.kill(os.getpid(), signal.SIGINT)
-        return picture(self, index)
+        return shrink(*arguments)
 
-    monkeypatch.setattr(Samples, "picture", interrupting)
+    monkeypatch.setattr(contents, "shrink", interrupting)
     out = photos / "pages" / "page.html"
     out.parent.mkdir()
     arguments = ("--data", photos / "photos", "--out", out)

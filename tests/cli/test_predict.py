@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from regnas.family.onnx_models import OnnxNetwork
 from regnas.flips import load_predictions, negative_flip_rate
-from regnas.prediction.onnx_files import OnnxNetwork
 from tests.prediction.folders import write_folder
 
 
@@ -58,7 +58,7 @@ def test_a_file_that_is_there_is_left_alone_without_overwrite(refusal, command, 
     arguments = ("predict", f"{finished_run}:small", finished_run, "--out", out)
     assert refusal(*arguments) == (
         2,
-        [f"regnas: {out} exists: choose another --out, or replace it with --overwrite"],
+        [f"regnas: {out} exists. Choose another file, or replace it with overwrite."],
     )
     assert out.read_bytes() == b"precious"
     assert command(*arguments, "--overwrite").code == 0
@@ -74,18 +74,22 @@ def broken_family(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
-        (["{run}:small", "{data}", "--out", "{tmp}/p.csv"], 2, "p.csv does not end in .npz"),
-        (["{run}:small", "{data}", "--out", "{tmp}/folder.npz"], 2, "is a folder: name a file"),
-        (["{run}:small", "{data}", "--out", "{data}/p.npz"], 5, "is no folder that you may write"),
-        (["{run}:small", "{data}", "--out", "{tmp}/p.npz", "--device", "gpu"], 2, '--device "gpu" is none of auto'),
+        (["{run}:small", "{data}", "--out", "{tmp}/p.csv"], 2, "out must end in .npz, got"),
+        (["{run}:small", "{data}", "--out", "{tmp}/folder.npz"], 2, "out must be a file, got the folder"),
+        (["{run}:small", "{data}", "--out", "{data}/p.npz"], 5, "must be a folder that you may write to"),
+        (
+            ["{run}:small", "{data}", "--out", "{tmp}/p.npz", "--device", "gpu"],
+            2,
+            'mps, got "gpu"',
+        ),
         (["{run}:tiny", "{data}", "--out", "{tmp}/p.npz"], 2, 'no member "tiny"'),
         (["{broken}", "{data}", "--out", "{tmp}/p.npz"], 3, "small.safetensors is damaged: its sha256"),
         (["resnet18", "{data}", "--out", "{tmp}/p.npz"], 5, "cannot get the weights resnet18-f37072fd.pth"),
         (["resnet1", "{data}", "--out", "{tmp}/p.npz"], 2, 'no classification model "resnet1"'),
         (["{run}:small", "{tmp}/none", "--out", "{tmp}/p.npz"], 2, "there is no file"),
         (["{run}:small", "{tmp}/empty", "--out", "{tmp}/p.npz"], 3, "has no class folders"),
-        (["{run}:small", "{tmp}/photos", "--out", "{tmp}/p.npz"], 3, "do not have the same classes: 3 of 3 only in"),
-        (["{run}:small", "update_digits", "--out", "{tmp}/p.npz"], 3, "do not have the same classes: 10 of 10"),
+        (["{run}:small", "{tmp}/photos", "--out", "{tmp}/p.npz"], 3, "must have the same classes, got 3 of 3 only in"),
+        (["{run}:small", "update_digits", "--out", "{tmp}/p.npz"], 3, "must have the same classes, got 10 of 10"),
     ],
 )
 def test_refusals_are_one_line_with_their_code_and_write_nothing(
@@ -106,7 +110,7 @@ def test_refusals_are_one_line_with_their_code_and_write_nothing(
 def test_a_device_that_is_not_there_is_refused(refusal, finished_run, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     arguments = ("predict", f"{finished_run}:small", finished_run, "--out", tmp_path / "p.npz", "--device", "cuda")
-    line = 'regnas: torch finds no device "cuda" on this machine: choose another with --device'
+    line = 'regnas: torch must have the device "cuda" and has not. Choose another device.'
     assert refusal(*arguments) == (5, [line])
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from regnas.family.costs import architecture_costs
 from regnas.family.manifest import verify_family
 from regnas.family.manifest.manifest import canonical
+from regnas.family.networks import member_costs
 from regnas.runtime.files import digest_of, sha256_of
 
 
@@ -40,8 +40,8 @@ def test_a_whole_family_passes_with_every_file_named(exported_run, command, part
         assert path.name == "manifest.json" or path.name in outcome.stdout
     assert "medium contains small" in outcome.stdout
     assert "large contains medium" in outcome.stdout
-    assert "MACs and parameters are those of the architectures" in outcome.stdout
-    assert "is whole: 15 files" in outcome.stdout
+    assert "MACs and parameters are those of the networks" in outcome.stdout
+    assert "passed: all 15 files" in outcome.stdout
 
 
 def test_one_flipped_bit_is_found_in_any_file_wherever_it_is(exported_run, family):
@@ -51,12 +51,12 @@ def test_one_flipped_bit_is_found_in_any_file_wherever_it_is(exported_run, famil
             damaged = bytearray(whole)
             damaged[place] ^= 1 << place % 8
             path.write_bytes(damaged)
-            problems = verify_family(family, architecture_costs).problems
+            problems = verify_family(family, member_costs).problems
             assert len(problems) >= 1, (path.name, place)
             assert path.name in problems[0]
             assert sum(path.name not in problem for problem in problems) == 0
         path.write_bytes(whole)
-    assert verify_family(family, architecture_costs).problems == ()
+    assert verify_family(family, member_costs).problems == ()
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -122,14 +122,14 @@ def transposed(manifest):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (set_in("members", 0, "macs", 1), "small has 1 MACs, its architecture "),
-        (set_in("members", 1, "parameters", 10**12), "medium has 1,000,000,000,000 parameters, its architecture "),
-        (set_in("members", 0, "macs", -1), "macs of a member has to be not negative"),
-        (set_in("members", 0, "macs", "5"), "macs of a member has to be a whole number"),
+        (set_in("members", 0, "macs", 1), "small must have "),
+        (set_in("members", 1, "parameters", 10**12), " parameters, got 1,000,000,000,000"),
+        (set_in("members", 0, "macs", -1), "macs of a member must be not negative"),
+        (set_in("members", 0, "macs", "5"), "macs of a member must be a whole number"),
         (set_in("members", 0, "top1", 0.123), "flip_table contradicts the members' Top-1"),
         (set_in("members", 0, "architecture", "stages", 0, 0, "width", 5000), "is not a choice there"),
         (set_in("members", 0, "architecture", "stages", 0, 0, "width", "5"), "not an architecture"),
-        (set_in("members", []), "members of the manifest has to be at least one"),
+        (set_in("members", []), "members of the manifest must be at least one"),
         (swapped_architectures, "the architecture of large does not contain that of medium"),
         (false_proof, "does not contain small: the tensors show something else than manifest.json (classifier.bias)"),
         (lambda manifest: manifest["containment"].pop(), "does not contain medium: manifest.json has 0 proofs of it"),
@@ -145,9 +145,9 @@ def transposed(manifest):
         (set_in("exports", 3, "file", "small.md"), "small.md is damaged"),
         (set_in("cards", 0, "file", "small.onnx"), "lists small.onnx for more than one thing"),
         (set_in("classes", ["a", "b", "c"]), "its metadata contradicts the manifest: regnas.classes"),
-        (set_in("input_shape", [1, 8]), "input_shape of the manifest has to be channels, height and width"),
+        (set_in("input_shape", [1, 8]), "input_shape of the manifest must be channels, height and width"),
         (set_in("supernet", "widths", 5), "the manifest's supernet cannot be built"),
-        (set_in("format", 3), "has format 3, this version of regnas reads 2"),
+        (set_in("format", 3), "must have format 2, got 3"),
         (lambda manifest: manifest.pop("exports"), "lacks exports"),
     ],
 )
@@ -218,7 +218,10 @@ def test_a_manifest_of_gigabytes_is_not_read(family, refusal):
 def test_a_folder_without_family_is_said(tmp_path, refusal):
     assert refusal("verify", tmp_path) == (
         3,
-        [f"regnas: {tmp_path} holds no family: there is neither manifest.json nor family/manifest.json"],
+        [
+            f"regnas: {tmp_path} must have manifest.json or family/manifest.json or models/manifest.json; it has none. "
+            "`regnas export RUN` writes a family, `regnas update RUN` the models of an update."
+        ],
     )
 
 
@@ -238,5 +241,5 @@ def test_verifying_needs_no_torch_and_no_onnx(exported_run):
     )
     done = subprocess.run([sys.executable, "-c", program, exported_run], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "MACs and parameters are not checked" in done.stdout
-    assert "is whole" in done.stdout
+    assert "MACs and parameters were not checked" in done.stdout
+    assert "passed: all" in done.stdout

@@ -56,13 +56,16 @@ def test_gray_images_names_of_classes_and_a_search_part_of_its_own(tmp_path: Pat
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"train_images": np.zeros((20, 4, 5), np.float32)}, r"train_images .* float32: .*\* 255\)\.round\(\)\.astype"),
-        ({"train_images": np.zeros((20, 4, 5), np.int64)}, r"train_images .* int64: .*save images\.astype"),
+        (
+            {"train_images": np.zeros((20, 4, 5), np.float32)},
+            r"train_images .* float32\..*\* 255\)\.round\(\)\.astype",
+        ),
+        ({"train_images": np.zeros((20, 4, 5), np.int64)}, r"train_images .* int64\. .*save images\.astype"),
         ({"train_images": np.zeros((20, 3, 32, 32), np.uint8)}, r"32 channels.*transpose\(0, 2, 3, 1\)"),
-        ({"train_images": np.zeros((20, 4), np.uint8)}, r"shape \[20, 4\]"),
-        ({"train_images": np.zeros((20, 0, 4), np.uint8)}, r"shape \[20, 0, 4\]"),
+        ({"train_images": np.zeros((20, 4), np.uint8)}, r"must have the shape .*, got \[20, 4\]"),
+        ({"train_images": np.zeros((20, 0, 4), np.uint8)}, r"must have the shape .*, got \[20, 0, 4\]"),
         ({"test_images": np.zeros((0, 4, 5), np.uint8), "test_targets": np.zeros(0, int)}, "test_images .* is empty"),
-        ({"train_targets": np.zeros(19, int)}, r"int64 \[19\]: it has to be one integer for each of the 20 images"),
+        ({"train_targets": np.zeros(19, int)}, r"must be one integer for each of the 20 images, got int64 \[19\]"),
         ({"train_targets": np.zeros(20)}, "train_targets .* float64"),
         ({"train_targets": np.zeros(20, int)}, 'all 16 samples of the train split are "0"'),
         (
@@ -70,7 +73,7 @@ def test_gray_images_names_of_classes_and_a_search_part_of_its_own(tmp_path: Pat
             r"2 classes, numbered 0\.\.1000000000000000: number them 0\.\.1",
         ),
         ({"test_targets": np.full(6, 2)}, r"6 of 6 targets of the report split are outside 0\.\.1, first 2 of test/0"),
-        ({"classes": np.array([1, 2])}, "classes .* has to be a list of texts"),
+        ({"classes": np.array([1, 2])}, "classes .* must be a list of texts"),
         ({"classes": np.array(["a"])}, r"8 of 16 targets of the train split are outside 0\.\.0"),
         ({"test_images": None}, "lacks the array test_images; it holds train_images, train_targets, test_targets"),
         (

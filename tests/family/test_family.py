@@ -109,8 +109,15 @@ def test_a_missing_file_is_named(family_folder):
 
 
 def test_a_folder_without_manifest_is_no_family(tmp_path):
-    with pytest.raises(ArtifactError, match=r"manifest\.json is missing"):
+    with pytest.raises(ArtifactError, match=r"must have manifest\.json or family/manifest\.json or .* it has none"):
         regnas.load_family(tmp_path)
+    with pytest.raises(ArtifactError, match=r"none must be a folder with manifest\.json, .* there is no such folder"):
+        regnas.load_family(tmp_path / "none")
+
+
+def test_a_run_folder_is_as_good_as_the_folder_of_its_family(finished_run):
+    assert regnas.load_family(finished_run).folder == finished_run / "family"
+    assert regnas.load_family(str(finished_run / "family")).folder == finished_run / "family"
 
 
 @pytest.mark.parametrize("file", ["../outside.safetensors", "/etc/passwd", "sub/x.safetensors"])
@@ -125,9 +132,12 @@ def test_a_manifest_cannot_reach_outside_its_folder(family_folder, file):
     [
         (lambda manifest: manifest.pop("classes"), "lacks classes"),
         (lambda manifest: manifest["members"][0].pop("macs"), "lacks macs"),
-        (lambda manifest: manifest.update(format=99), "has format 99, this version of regnas reads 2$"),
-        (lambda manifest: manifest.update(format=1), "reads 2: regnas export RUN writes the family anew"),
-        (lambda manifest: manifest["members"][0].update(sha256=5), "sha256 of a member has to be a text, not '5'"),
+        (lambda manifest: manifest.update(format=99), "must have format 2, got 99$"),
+        (
+            lambda manifest: manifest.update(format=1),
+            r"got 1\. Write it again with `regnas export RUN`\.$",
+        ),
+        (lambda manifest: manifest["members"][0].update(sha256=5), "sha256 of a member must be a text, got '5'"),
         (lambda manifest: manifest["members"].__setitem__(0, 5), "a member is not a table"),
     ],
 )
@@ -169,7 +179,26 @@ def test_weights_of_another_architecture_are_refused_with_what_differs(family_fo
         regnas.load_family(family_folder)["small"]
 
 
-def test_an_unknown_member_is_answered_with_the_nearest(finished_run):
-    family = regnas.load_family(finished_run / "family")
-    with pytest.raises(ConfigurationError, match='no member "larg"; did you mean "large"'):
+def test_a_family_is_a_mapping_that_builds_nothing_to_say_what_it_holds(finished_run, monkeypatch):
+    family = regnas.load_family(finished_run)
+    monkeypatch.setattr("regnas.family.family.build_member", lambda *_: pytest.fail("a network was built"))
+    assert "small" in family
+    assert "larg" not in family
+    assert family.get("larg") is None
+    with pytest.raises(KeyError):
         family["larg"]
+    with pytest.raises(ConfigurationError, match=r'^\S+ has no member "larg"; did you mean "large"\? \(members: s'):
+        family["larg"]
+
+
+def test_the_run_s_own_images_are_predicted_as_the_run_recorded(finished_run):
+    """Bytes [N, H, W] against the logits on record, the largest member by default."""
+    family = regnas.load_family(finished_run)
+    images = np.load(finished_run.parent / "data.npz")["test_images"]
+    for name, member in (("large", None), ("small", "small")):
+        recorded = load_predictions(finished_run / "predictions" / f"{name}.npz")
+        predicted = family.predict(images, member)
+        expected = torch.from_numpy(recorded.logits).softmax(1).numpy()
+        np.testing.assert_allclose(predicted.probabilities, expected, atol=1e-4)
+        assert predicted.member == name
+        assert predicted.names == tuple(family.classes[number] for number in recorded.predicted)

@@ -24,7 +24,7 @@ def test_a_class_too_few_or_too_many_is_refused_with_counts_and_three_examples()
     with pytest.raises(DataError) as caught:
         outputs_by_class("net", ["a", "b"], "photos", ["a", "c", "d", "e", "f"], by_number=False)
     assert str(caught.value) == (
-        'photos and net do not have the same classes: 4 of 5 only in photos ("c", "d", "e"), 1 of 2 only in net ("b")'
+        'photos and net must have the same classes, got 4 of 5 only in photos ("c", "d", "e"), 1 of 2 only in net ("b")'
     )
     with pytest.raises(DataError, match=r'0 of 1 only in photos, 1 of 2 only in net \("b"\)'):
         outputs_by_class("net", ["a", "b"], "photos", ["a"], by_number=False)
@@ -38,7 +38,7 @@ def test_as_many_classes_under_other_names_are_taken_in_order_only_where_the_ord
 
 
 def test_names_that_contradict_the_order_are_refused():
-    with pytest.raises(DataError, match=r'not in its order: 1 of them stand at another number \("tench"\)'):
+    with pytest.raises(DataError, match=r'the names or the order of those of net, got 1 at another number \("tench"\)'):
         outputs_by_class("net", ["tench", "goldfish", "shark"], "fish", ["cod", "tench", "ray"], by_number=True)
 
 

@@ -12,7 +12,7 @@ import torch
 from regnas.data import ImageFolder
 from regnas.data.image_transforms import Center
 from regnas.errors import ArtifactError, ConfigurationError, DataError
-from regnas.prediction import Reading, samples_of
+from regnas.prediction.data import Reading, samples_of
 from regnas.runs.folder import RUN
 from tests.data.photographs import make_photographs
 from tests.prediction.folders import write_folder, write_picture
@@ -80,11 +80,11 @@ def test_classes_of_arrays_without_names_are_counted_where_there_are_all_of_them
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"test_targets": [1, 1]}, 'all 2 samples of .* are "y": two classes are needed'),
+        ({"test_targets": [1, 1]}, 'must have samples of at least two classes, got 2 samples of "y"'),
         ({"test_targets": [0, 7]}, r"1 of 2 targets of the report split are outside 0\.\.1, first 7"),
         ({"classes": ["x", "x"]}, 'class names are used twice, first "x"'),
         ({"test_images": np.zeros((0, 4, 4), np.uint8), "test_targets": np.zeros(0, np.int64)}, "test_images .* empty"),
-        ({"test_images": np.zeros((2, 4, 4), np.float32)}, "images have to be uint8"),
+        ({"test_images": np.zeros((2, 4, 4), np.float32)}, "must be uint8 from 0 to 255, got float32"),
     ],
 )
 def test_arrays_that_cannot_be_used_are_refused(tmp_path, changes, problem):
@@ -97,7 +97,10 @@ def test_arrays_that_cannot_be_used_are_refused(tmp_path, changes, problem):
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
-        (lambda root: [shutil.rmtree(root / name) for name in ("gray", "light")], 'all 3 .* are "dark": two classes'),
+        (
+            lambda root: [shutil.rmtree(root / name) for name in ("gray", "light")],
+            'got 3 samples of "dark"',
+        ),
         (lambda root: shutil.rmtree(root / "dark") or (root / "dark").mkdir(), '1 of 3 class folders .* first "dark"'),
         (lambda root: [shutil.rmtree(each) for each in root.iterdir()], "has no class folders"),
         (lambda root: (root / "dark").rename(root / "train"), r"has train/ and no test/ \(or val/\)"),
@@ -112,7 +115,7 @@ def test_folders_that_cannot_be_used_are_refused(tmp_path, spoil, problem):
 
 def test_the_other_splits_need_somebody_who_divides_the_data(tmp_path):
     write_arrays(tmp_path / "data.npz")
-    with pytest.raises(ConfigurationError, match="has no search split: --split search goes with a configuration"):
+    with pytest.raises(ConfigurationError, match="the search split must be one of a configuration or a run"):
         read(tmp_path / "data.npz", "search")
     config = write_tiny(tmp_path)
     gray = Reading((1, 8, 8), "fit")
@@ -130,7 +133,7 @@ def test_other_data_than_those_of_the_run_are_found(finished_run, tmp_path):
     facts = json.loads((tmp_path / RUN).read_text())
     facts["data"]["splits"]["report"]["digest"] = "0" * 64
     (tmp_path / RUN).write_text(json.dumps(facts))
-    with pytest.raises(ArtifactError, match=r"the report split is not the one that .* recorded 000000000000…"):
+    with pytest.raises(ArtifactError, match=r"must be the one that the run started with, digest 000000000000…"):
         read(tmp_path)
     assert len(read(tmp_path, "search")) == 60
 
@@ -177,8 +180,8 @@ def test_images_kept_as_arrays_go_through_the_transform_of_published_weights(tmp
 @pytest.mark.parametrize(
     ("reading", "problem"),
     [
-        (Reading((3, 8, 8), "fit"), "have 1 channels, the model takes 3"),
-        (Reading((1, 16, 16), "fit"), "are 8 x 8, the model takes 16 x 16: give images of that size"),
+        (Reading((3, 8, 8), "fit"), "must have 3 channels, got 1"),
+        (Reading((1, 16, 16), "fit"), "must be 16 x 16, got 8 x 8. Give images of that size"),
     ],
 )
 def test_arrays_of_another_shape_are_refused_before_any_is_run(tmp_path, reading, problem):
@@ -189,7 +192,7 @@ def test_arrays_of_another_shape_are_refused_before_any_is_run(tmp_path, reading
 
 @pytest.mark.parametrize("shape", [(3, 8, 16), (2, 8, 8)])
 def test_files_are_not_read_into_shapes_that_they_do_not_have(tmp_path, shape):
-    with pytest.raises(DataError, match="read as squares of 1 or 3 channels: give the images as an npz"):
+    with pytest.raises(DataError, match=r"read as squares of 1 or 3 channels, .*\. Give the images as an npz"):
         read(write_folder(tmp_path / "photos")).batches(Reading(shape, "fit"), 4)
 
 

@@ -10,7 +10,9 @@ from torchvision import models
 
 from regnas.data import Preprocessing
 from regnas.errors import ArtifactError, DataError, Interrupted
-from regnas.prediction import Classifier, Reading, load_classifier, predict, samples_of
+from regnas.prediction.data import Reading, samples_of
+from regnas.prediction.models import Classifier, load_classifier
+from regnas.prediction.predicting import predict_samples
 from regnas.runtime import signals
 from tests.data.photographs import photograph
 from tests.prediction.folders import write_folder
@@ -25,7 +27,7 @@ def of_folder(path, classifier):
 
 def test_outputs_become_the_classes_of_the_data_by_name(brightness_onnx, tmp_path):
     classifier = load_classifier(str(brightness_onnx))  # its outputs: light, gray, dark
-    predictions = predict(classifier, of_folder(write_folder(tmp_path / "photos", images=1), classifier), CPU)
+    predictions = predict_samples(classifier, of_folder(write_folder(tmp_path / "photos", images=1), classifier), CPU)
     assert predictions.ids.tolist() == ["dark/0.png", "gray/0.png", "light/0.png"]
     means = [(value / 255 - 0.5) / 0.25 for value in (20, 128, 240)]
     expected = [[-mean, 0.1, mean] for mean in means]  # dark, gray, light
@@ -43,9 +45,9 @@ def test_batches_change_nothing_but_their_size(brightness_onnx, tmp_path, size, 
         type(classifier.network), "forward", lambda self, images: seen.append(len(images)) or forward(self, images)
     )
     samples = of_folder(write_folder(tmp_path / "photos"), classifier)
-    predictions = predict(classifier, samples, CPU, size)
+    predictions = predict_samples(classifier, samples, CPU, size)
     assert max(seen) == min(size, 9) and sum(seen) == 9
-    np.testing.assert_allclose(predictions.logits, predict(classifier, samples, CPU).logits, atol=1e-6)
+    np.testing.assert_allclose(predictions.logits, predict_samples(classifier, samples, CPU).logits, atol=1e-6)
 
 
 def test_classes_that_differ_are_refused_before_any_image_is_run(brightness_onnx, tmp_path):
@@ -53,7 +55,7 @@ def test_classes_that_differ_are_refused_before_any_image_is_run(brightness_onnx
     folder = write_folder(tmp_path / "photos", {"dark": 20, "<img src=x onerror=alert(1)>": 128, "light": 240})
     (folder / "light" / "0.png").write_bytes(b"not looked at")
     with pytest.raises(DataError, match=r'only in .*photos \("<img src=x onerror=alert\(1\)>"\), 1 of 3 only in bri'):
-        predict(classifier, of_folder(folder, classifier), CPU)
+        predict_samples(classifier, of_folder(folder, classifier), CPU)
 
 
 def number_classes(outputs: int) -> Classifier:
@@ -67,7 +69,7 @@ def number_classes(outputs: int) -> Classifier:
 def test_some_of_the_published_classes_are_numbered_as_the_data_number_them(tmp_path):
     folder = write_folder(tmp_path / "photos", {"category 3": 240, "category 1": 240})
     classifier = number_classes(4)
-    predictions = predict(classifier, of_folder(folder, classifier), CPU)
+    predictions = predict_samples(classifier, of_folder(folder, classifier), CPU)
     mean = (240 / 255 - 0.5) / 0.25
     np.testing.assert_allclose(predictions.logits[0], [mean, 3 * mean, 0, 2 * mean], atol=1e-5)
     assert set(predictions.predicted.tolist()) == {1}  # category 3, the second class of the data
@@ -81,7 +83,7 @@ def test_a_published_network_answers_as_torchvision_says_it_should(checkpoints, 
     for seed, file in enumerate(files):
         photograph(file, seed)
     classifier = load_classifier("squeezenet1_1")
-    predictions = predict(classifier, of_folder(tmp_path / "fish", classifier), CPU)
+    predictions = predict_samples(classifier, of_folder(tmp_path / "fish", classifier), CPU)
     reference = models.squeezenet1_1(weights="DEFAULT").eval()
     transforms = models.SqueezeNet1_1_Weights.DEFAULT.transforms()
     with torch.no_grad():
@@ -97,7 +99,7 @@ def test_logits_that_are_not_finite_are_refused(tmp_path):
         classifier.network.linear.bias.fill_(float("nan"))
     folder = write_folder(tmp_path / "photos", {"category 0": 1, "category 1": 2})
     with pytest.raises(ArtifactError, match="6 samples have logits that are not finite"):
-        predict(classifier, of_folder(folder, classifier), CPU)
+        predict_samples(classifier, of_folder(folder, classifier), CPU)
 
 
 def test_a_signal_stops_it_between_two_batches(tmp_path, monkeypatch):
@@ -105,4 +107,4 @@ def test_a_signal_stops_it_between_two_batches(tmp_path, monkeypatch):
     samples = of_folder(write_folder(tmp_path / "photos", {f"category {n}": 9 for n in range(3)}), classifier)
     monkeypatch.setattr(signals, "_received", [2])
     with pytest.raises(Interrupted, match="interrupted by SIGINT; nothing was written"):
-        predict(classifier, samples, CPU, 1)
+        predict_samples(classifier, samples, CPU, 1)

@@ -56,7 +56,7 @@ def test_methods_that_start_from_the_old_weights_are_marked() -> None:
     [rows] = tables(text)
     assert "NFR - counterpart [95 %]" in rows[0]
     assert [row[0] for row in rows[1:]] == ["No treatment", "Fine-tuning", "bcwi †"]
-    assert "†: starts from the old weights and is compared with fine-tuning; all other methods with no treatment" in text
+    assert "†: starts from the old weights and is compared with fine-tuning; all other methods with no" in text
     assert "difference in points, with its paired 95 % interval over seeds and samples (clusters)" in text
     assert "bcwi †" in printed(with_fine_tuning())
     assert "†" not in update_markdown(two_methods())

@@ -1,4 +1,4 @@
-"""The flip gallery: what a new model broke, as pictures on one page."""
+"""The flip gallery: the pictures that a new model breaks, on one page."""
 
 from regnas.comparison.gallery.contents import Gallery, gallery_of
 from regnas.comparison.gallery.page import render

@@ -1,21 +1,24 @@
-"""What a gallery shows: the samples that the old model has right and the new one wrong, the worst first."""
+"""The contents of a gallery: samples that the old model predicts correctly and the new one does not, worst first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from regnas.comparison.gallery.ranking import Answer, answers_of, locate, negative_flips, worst_first
 from regnas.comparison.gallery.suspects import suspects, why_no_suspects
 from regnas.errors import ArtifactError
-from regnas.flips import Predictions, probabilities_of, severities
+from regnas.flips import Predictions
 from regnas.flips.predictions import examples
 from regnas.report.kit.thumbnails import shrink, small_uri
+from regnas.runtime.files import write_bytes
 from regnas.runtime.pillow import ignore_metadata_warnings
 from regnas.runtime.progress import track
 from regnas.runtime.signals import stop_unwritten
@@ -42,15 +45,9 @@ class Pictures(Protocol):
 
 
 @dataclass(frozen=True)
-class Answer:
-    """``confidence``: the probability of the answer; None where no logits were kept."""
-
-    predicted: int
-    confidence: float | None
-
-
-@dataclass(frozen=True)
 class RegressedSample:
+    """One negative flip."""
+
     sample: str
     label: int
     answers: tuple[Answer, ...]  # of the old model, the new one and the others
@@ -61,31 +58,51 @@ class RegressedSample:
 
 @dataclass(frozen=True)
 class Gallery:
-    """``models`` are the old one, the new one and the others; ``flips`` the worst of ``all_flips``, worst first."""
+    """What a new model broke.
+
+    Attributes:
+        models: the names of the old model, the new model and the others.
+        classes: the names of the classes, by number.
+        samples: the number of samples that were predicted.
+        all_flips: the number of negative flips; ``flips`` are the worst of them, worst first.
+        all_suspects: the number of negative flips with a suspect label.
+        no_suspects: why no label can be suspect; empty if labels can be.
+        ranked: whether severities are known.
+    """
 
     models: tuple[str, ...]
     classes: tuple[str, ...]
     samples: int
     all_flips: int
     all_suspects: int
-    no_suspects: str  # why no label can be suspect, or nothing
-    ranked: bool  # whether severities are known
+    no_suspects: str
+    ranked: bool
     flips: tuple[RegressedSample, ...]
 
     def class_name(self, index: int) -> str:
-        """A model may have more outputs than the data have names."""
+        """Return the name of a class; a model may have more outputs than the data have names."""
         return self.classes[index] if index < len(self.classes) else f"class {index}"
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Render the page, one HTML file that needs nothing else; write it if ``path`` is given."""
+        from regnas.comparison.gallery.page import render  # here, because the page imports this module
+
+        text = render(self)
+        if path is not None:
+            # ids may hold half characters, which are not text; write the page all the same
+            write_bytes(Path(path), text.encode("utf-8", "backslashreplace"))
+        return text
 
 
 def gallery_of(models: Sequence[Predictions], samples: Pictures, most: int) -> Gallery:
-    """``models``: the old one, the new one and any others, in one order of samples."""
+    """Collect the worst flips with their pictures; ``models`` are the old one, the new one and others, aligned."""
     position = _positions(models[0], samples)
     old, new = models[0], models[1]
-    flipped = np.flatnonzero(old.correct & ~new.correct)  # [F]
-    severity, suspect = severities(new, flipped), suspects(models, flipped)
-    order = np.lexsort((old.ids[flipped], -severity))[:most]  # where severities are alike, by id
+    flipped, severity = negative_flips(old, new)  # [F], [F]
+    suspect = suspects(models, flipped)
+    order = worst_first(old.ids[flipped], severity)[:most]
     rows = flipped[order]
-    answers = [_answers(each, rows) for each in models]
+    answers = [answers_of(each, rows) for each in models]
     pictures = _pictures(samples, position[rows])
     return Gallery(
         models=tuple(each.model for each in models),
@@ -110,33 +127,19 @@ def gallery_of(models: Sequence[Predictions], samples: Pictures, most: int) -> G
 
 
 def _positions(predictions: Predictions, samples: Pictures) -> NDArray[np.int64]:
-    """Where the data have each predicted sample [N]; labels have to be the same, or the names would be wrong."""
-    place = {name: index for index, name in enumerate(samples.ids.tolist())}
-    names = [str(name) for name in predictions.ids.tolist()]
-    position = np.array([place.get(name, -1) for name in names], dtype=np.int64)
-    missing = predictions.ids[position < 0]
-    if len(missing):
-        raise ArtifactError(
-            f"{len(missing):,} of {len(names):,} predicted samples are not in {samples.source}, such as "
-            f"{examples(missing)} (there: {examples(samples.ids)}): give the data that were predicted"
-        )
+    """Find each predicted sample in the data [N]; their labels must agree, or the class names would be wrong."""
+    position = locate(predictions.ids, samples.ids, samples.source)
     differing = predictions.ids[samples.targets[position] != predictions.targets]
     if len(differing):
         raise ArtifactError(
-            f"{len(differing):,} of {len(names):,} predicted samples have another label in {samples.source}, such as "
-            f"{examples(differing)}: give the data that were predicted"
+            f"{len(differing):,} of {len(predictions):,} predicted samples have another label in {samples.source}, "
+            f"such as {examples(differing)}. Give the data that were predicted."
         )
     return position
 
 
-def _answers(predictions: Predictions, rows: NDArray[np.int64]) -> list[Answer]:
-    confidences = probabilities_of(predictions, rows, predictions.predicted)
-    known: list[Any] = [None] * len(rows) if confidences is None else confidences.tolist()
-    return [Answer(*pair) for pair in zip(predictions.predicted[rows].tolist(), known, strict=True)]
-
-
 def _pictures(samples: Pictures, indices: NDArray[np.int64]) -> Iterator[str]:
-    """Data URIs in order, made by threads: PIL lets go of the interpreter while it decodes."""
+    """Yield data URIs in order, made by threads: PIL releases the interpreter while it decodes."""
 
     def picture(index: int) -> str:
         return small_uri(shrink(samples.picture(index), LONGEST_SIDE))

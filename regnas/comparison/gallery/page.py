@@ -1,8 +1,8 @@
 """The gallery as one HTML file that needs nothing else.
 
-Pictures and answers are data in a block of JSON, from which a script of ours makes what is scrolled into view: a
-browser would take seconds for thousands of pictures in the markup. The page's policy lets that one script run, by its
-sha256, and nothing else: markup in the name of a class or a file stays text, twice over.
+Pictures and answers are data in a block of JSON. A script makes the elements that are scrolled into view, because a
+browser takes seconds for thousands of pictures in the markup. The page's policy allows this script only, by its sha256,
+so markup in the name of a class or a file stays text.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 
 
 def render(gallery: Gallery) -> str:
+    """Return the page."""
     script = (resources.files("regnas.comparison.gallery") / "templates" / "gallery.js").read_text(encoding="utf-8")
     fingerprint = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return page(
@@ -38,12 +39,12 @@ def render(gallery: Gallery) -> str:
 
 
 def script_json(value: Any) -> str:
-    """JSON that may stand inside a script element: an escape means the same to a reader of JSON."""
+    """Return JSON that is safe inside a script element; escapes mean the same to a reader of JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPED)
 
 
 def _values(gallery: Gallery) -> dict[str, Any]:
-    """What the script reads; class names once and not for every sample."""
+    """Return the data of the script; class names once and not per sample."""
     named = {flip.label for flip in gallery.flips}
     named |= {answer.predicted for flip in gallery.flips for answer in flip.answers}
     return {

@@ -1,23 +1,27 @@
-"""The files of predictions that a gallery is made of."""
+"""The predictions that a gallery is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from regnas.comparison.joining import model_names
 from regnas.comparison.reading import number_classes, read_predictions
 from regnas.errors import ConfigurationError
 from regnas.flips import Predictions, align
 
 
-def read_models(paths: Sequence[Path], classes: Sequence[str]) -> tuple[Predictions, ...]:
-    """All in one order of samples; a model is called as its file, or by the path where two files are called alike.
+def read_models(models: Sequence[Path | Predictions], classes: Sequence[str]) -> tuple[Predictions, ...]:
+    """Read predictions and put them into one order of samples; files are named by the rule of ``compare``.
 
     ``classes`` are those of the data, in their order: files that name the classes get these numbers.
     """
+    paths = [each for each in models if isinstance(each, Path)]
     if len(set(paths)) < len(paths):
-        raise ConfigurationError("a file of predictions is given twice: a gallery compares different models")
-    stems = [path.stem for path in paths]
-    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
-    read = [read_predictions(path, keep_scores=True, model=name) for path, name in zip(paths, names, strict=True)]
-    return align([number_classes(each, path, classes) for each, path in zip(read, paths, strict=True)])
+        raise ConfigurationError("a prediction file is given twice: a gallery compares different models")
+    names = dict(zip(paths, model_names(paths), strict=True))
+    return align([each if isinstance(each, Predictions) else _read(each, names[each], classes) for each in models])
+
+
+def _read(path: Path, name: str, classes: Sequence[str]) -> Predictions:
+    return number_classes(read_predictions(path, keep_scores=True, model=name), path, classes)

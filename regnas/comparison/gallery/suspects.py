@@ -1,4 +1,4 @@
-"""Labels that may be wrong: where all models but the old one agree on another answer."""
+"""Labels that may be wrong: all models except the old one agree on another class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regnas.flips import Predictions, softmax
 
 
 def why_no_suspects(models: Sequence[Predictions]) -> str:
-    """What is missing for telling suspects, for people; nothing where they can be told."""
+    """Say what is missing to find suspect labels; empty if nothing is."""
     if len(models) < 3:
         return "a third model is needed to doubt a label"
     without = [each.model for each in models if each.logits is None]
@@ -19,10 +19,10 @@ def why_no_suspects(models: Sequence[Predictions]) -> str:
 
 
 def suspects(models: Sequence[Predictions], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the rows [F] have a label that is suspect; ``models`` are the old, the new and the others, aligned.
+    """Find the rows [F] with a suspect label; ``models`` are the old, the new and the others, aligned.
 
-    A label is suspect when the new model, all others and the mean-probability ensemble of all models, the old one
-    included, agree on one answer that is not the label.
+    A label is suspect if the new model, all others and the mean-probability ensemble of all models, including the old
+    one, agree on one class that is not the label.
     """
     if why_no_suspects(models):
         return np.zeros(len(rows), dtype=np.bool_)
@@ -35,7 +35,7 @@ def suspects(models: Sequence[Predictions], rows: NDArray[np.int64]) -> NDArray[
 
 
 def ensemble_answers(models: Sequence[Predictions], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """argmax of the mean probabilities [F]; a class that a model has no logit for has the probability 0 there."""
+    """Return the argmax of the mean probabilities [F]; a class without a logit has probability 0 in that model."""
     widths = [each.logits.shape[1] for each in models if each.logits is not None]
     total = np.zeros((len(rows), max(widths)))
     for each in models:

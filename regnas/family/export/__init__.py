@@ -1,4 +1,4 @@
-"""The family as files: weights, other formats, model cards; each file is run and compared before it is listed."""
+"""Networks as files: weights, other formats, model cards; every file is run and compared before it is listed."""
 
 from regnas.family.export.formats import FORMATS, Format, Material, require_packages
 from regnas.family.export.tables import disagreements, export_table

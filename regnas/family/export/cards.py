@@ -1,4 +1,4 @@
-"""A model card for each member: what it is, what it costs, how it answers and what it breaks, in Markdown."""
+"""A model card per member in Markdown: what it is, what it costs, how accurate it is and what it breaks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regnas.space import format_macs
 
 
 def write_cards(folder: Path, manifest: Manifest) -> tuple[Card, ...]:
-    """One file a member; those that are there already with the same text are left as they are."""
+    """Write one file per member; leave those alone that have the same text already."""
     cards = []
     for member in manifest.members:
         path, text = folder / f"{member.name}.md", card_text(manifest, member)
@@ -24,28 +24,31 @@ def write_cards(folder: Path, manifest: Manifest) -> tuple[Card, ...]:
 
 
 def card_text(manifest: Manifest, member: Member) -> str:
+    """Return the card of a member."""
     parts = [
         f"# {plain(member.name)}",
-        f"An image classifier, one of {len(manifest.members)} that were found together so that the larger ones break "
-        "little of what the smaller ones answer rightly, and contain their weights (REG-NAS, made by regnas "
-        f"{plain(manifest.version)}).",
+        f"{_update_lead(member) if manifest.is_update else _family_lead(manifest)} Made by regnas "
+        f"{plain(manifest.version)}.",
         markdown_table(("", "value"), _facts(manifest, member)),
     ]
-    others = [other.name for other in manifest.members if other is not member]
+    others = [] if manifest.is_update else [other.name for other in manifest.members if other is not member]
     if others:
         parts += [
             "## Flips against the other members",
-            "Percent of the report split: answered rightly by the first and wrongly by the second, and the reverse.",
+            "Percent of the report split: NFR, correct by the first and wrong by the second; PFR, the reverse.",
             markdown_table(("replacement", "NFR", "PFR"), _flips(manifest, member, others)),
         ]
+    if any(export.member == member.name for export in manifest.exports):
+        parts += [
+            "## Files",
+            "Every file was run on the report split and compared with the PyTorch network: the number of different "
+            "predictions, the flips among them in percent, and the largest difference of a logit.",
+            markdown_table(
+                ("file", "format", "bytes", "sha256", "Top-1", "disagreements", "NFR", "PFR", "logit difference"),
+                _files(manifest, member),
+            ),
+        ]
     parts += [
-        "## Files",
-        "Every file was run on the report split beside the PyTorch network: how many images it answers otherwise, the "
-        "flips among them in percent, and the largest difference of a logit.",
-        markdown_table(
-            ("file", "format", "bytes", "sha256", "Top-1", "disagreements", "NFR", "PFR", "logit difference"),
-            _files(manifest, member),
-        ),
         "## Licenses",
         markdown_table(
             ("", "license"), [("regnas, which made it", "Apache-2.0"), ("these weights", manifest.weights_license)]
@@ -54,17 +57,34 @@ def card_text(manifest: Manifest, member: Member) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _family_lead(manifest: Manifest) -> str:
+    return (
+        f"An image classifier, one of {len(manifest.members)} of a family (REG-NAS). The larger members contain the "
+        "weights of the smaller ones and were searched to make few new mistakes on images that the smaller ones "
+        "classify correctly."
+    )
+
+
+def _update_lead(member: Member) -> str:
+    return (
+        f"An image classifier that replaces an older model: the one of the method {plain(member.method)} with seed "
+        f"{member.seed}, in a comparison of ways to update a model."
+    )
+
+
 def _facts(manifest: Manifest, member: Member) -> list[tuple[str, str]]:
     channels, height, width = manifest.input_shape
+    origin = [("Method", member.method), ("Seed", str(member.seed))]
+    if member.architecture is not None:
+        origin = [("Budget", member.budget), ("Search space", member.architecture.space)]
     return [
         ("Top-1, percent [95 %]", f"{percent(member.top1)} {percent_interval(member.top1_interval)}"),
         ("Report split", f"{manifest.flip_table.samples:,} images"),
-        ("MACs of an image", f"{member.macs:,} ({format_macs(member.macs)})"),
+        ("MACs per image", f"{member.macs:,} ({format_macs(member.macs)})"),
         ("Parameters", f"{member.parameters:,}"),
-        ("Budget", member.budget),
-        ("Search space", member.architecture.space),
+        *origin,
         ("Input", f"images, float32 [batch, {channels}, {height}, {width}], preprocessed"),
-        ("Preprocessing", f"(x / 255 - mean) / std, channel by channel: {json.dumps(manifest.preprocessing)}"),
+        ("Preprocessing", f"(x / 255 - mean) / std per channel: {json.dumps(manifest.preprocessing)}"),
         ("Output", f"logits of {len(manifest.classes):,} classes: {', '.join(manifest.classes)}"),
         ("Data digest", str(manifest.data.get("digest", ""))),
         ("Digest of the report split", str(manifest.data.get("report", ""))),

@@ -1,4 +1,4 @@
-"""What an exported file answers on the report split, beside the member that it was made from."""
+"""Predictions of an exported file on the report split, compared with the member that it was made from."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ CPU = torch.device("cpu")
 
 
 def predict(model: str, network: Callable[[Tensor], Tensor], split: Split, preprocessing: Preprocessing) -> Predictions:
-    """On the CPU, in the batches that members are predicted in."""
+    """Predict on the CPU, in the same batches as for members."""
     batches = batches_of(split.images, prediction_batch(split.images.shape))
     logits = gather((network(prepare_batch(batch, preprocessing, CPU)) for batch in batches), len(split))
     return predictions_from(model, logits, split, keep_logits=True)
 
 
 def measured(path: Path, format_name: str, member: Member, reference: Predictions, found: Predictions) -> Export:
-    """The entry of a file: ``found`` is what it answers, ``reference`` what the member itself answers."""
+    """Compare a file's predictions, ``found``, with those of the member itself, ``reference``."""
     own, other = align([reference, found])
     if own.logits is None or other.logits is None:
-        raise ArtifactError(f"{path}: the logits of {member.name} were not kept, so that nothing can be compared")
+        raise ArtifactError(f"{path}: the logits of {member.name} are needed for the comparison and were not kept")
     return Export(
         member=member.name,
         format=format_name,

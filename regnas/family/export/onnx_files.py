@@ -1,7 +1,6 @@
-"""Networks as ONNX: written by torch's exporter, run by onnxruntime, quantized by onnxruntime.
+"""Networks as ONNX files: written by torch's exporter, quantized by onnxruntime.
 
-The graph of a network in evaluation mode has its batch norms folded into the convolutions before them, which is also
-what quantization needs.
+In evaluation mode batch norms are folded into the convolutions before them, as quantization requires.
 """
 
 from __future__ import annotations
@@ -19,15 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from regnas.errors import ArtifactError
+from regnas.family.onnx_models import INPUT, OUTPUT, read_onnx
 
-INPUT = "images"
-OUTPUT = "logits"
 CALIBRATION_BATCH = 32
 
 
 def onnx_bytes(network: nn.Module, input_shape: tuple[int, int, int], metadata: Mapping[str, str]) -> bytes:
-    """The network for any number of images [batch, C, H, W], float32 and preprocessed."""
+    """Export a network for any number of images [batch, C, H, W], float32 and preprocessed."""
     with _quiet():
         program = torch.onnx.export(
             network,
@@ -43,9 +40,9 @@ def onnx_bytes(network: nn.Module, input_shape: tuple[int, int, int], metadata: 
 
 
 def int8_bytes(content: bytes, images: NDArray[np.float32], metadata: Mapping[str, str]) -> bytes:
-    """Weights and activations of an ONNX network in eight bits (QDQ), the weights with a scale for each channel.
+    """Quantize weights and activations of an ONNX network to eight bits (QDQ), the weights with one scale per channel.
 
-    The ranges of the activations are the least and the greatest that the images give (MinMax).
+    The ranges of the activations are the smallest and largest values for the images (MinMax).
     """
     import onnx
     from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType
@@ -77,25 +74,12 @@ def int8_bytes(content: bytes, images: NDArray[np.float32], metadata: Mapping[st
 
 
 def onnx_network(path: Path) -> Callable[[Tensor], Tensor]:
-    """The file as a function of images; onnxruntime parses it and runs nothing else that may be in it."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime has a class of its own for each kind of refusal, without a common one
-        raise ArtifactError(f"{path} cannot be run by onnxruntime: {str(error).splitlines()[0]}") from None
-
-    def run(images: Tensor) -> Tensor:
-        (logits,) = session.run([OUTPUT], {INPUT: images.contiguous().numpy()})
-        return torch.from_numpy(logits)
-
-    return run
+    """Open a file as a function of images, with the checks that every ONNX file gets."""
+    return read_onnx(path).network
 
 
 def _finished(model: Any, metadata: Mapping[str, str]) -> bytes:
-    """With our metadata and none of the exporter's: that has stack traces with the paths of this machine."""
+    """Replace the metadata: the exporter's own has stack traces with the paths of this machine."""
     import onnx
 
     parts = [model, model.graph, *model.graph.node, *model.graph.input, *model.graph.output]
@@ -110,7 +94,7 @@ def _finished(model: Any, metadata: Mapping[str, str]) -> bytes:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Exporter and quantizer print and log what they do; what comes of it is measured."""
+    """Silence exporter and quantizer, which print and log; the result is measured anyway."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

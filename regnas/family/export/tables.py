@@ -1,4 +1,4 @@
-"""What was exported, for the terminal."""
+"""Exported files, for the terminal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,25 @@ from regnas.report.kit.formatting import percent
 
 
 def export_table(manifest: Manifest) -> Table:
-    """One row a file: its answers beside those of the PyTorch network, and the flips among the files of a format."""
+    """One row per file: its predictions against those of the PyTorch network, and the flips among files of a format."""
     title = Text(f"exported files on {manifest.flip_table.samples:,} images: Top-1 and flips in percent")
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in ("File", "Format"):
         table.add_column(column)
-    numbers = ("Bytes", "Top-1", "other\nanswers", "NFR", "PFR", "largest logit\ndifference", "mean NFR\namong files")
+    numbers = (
+        "Bytes",
+        "Top-1",
+        "dis-\nagree",
+        "NFR",
+        "PFR",
+        "largest logit\ndifference",
+        "mean NFR\namong files",
+    )
     for column in numbers:
         table.add_column(column, justify="right", no_wrap=True)
     for export in manifest.exports:
         among = manifest.exported_flips[export.format]
-        first = export.member == among.models[0]  # what is said of all files of a format is said once
+        first = export.member == among.models[0]  # a number of all files of a format is printed once
         cells = (
             export.file,
             export.format,
@@ -38,10 +46,10 @@ def export_table(manifest: Manifest) -> Table:
 
 
 def disagreements(manifest: Manifest) -> list[str]:
-    """A line for each file that does not answer as its member does."""
+    """Return one line per file whose predictions differ from those of its member."""
     return [
-        f"{export.file} answers {export.disagreements:,} of {manifest.flip_table.samples:,} images otherwise than "
-        f"{export.member}: {percent(export.nfr)} % flip to wrong, {percent(export.pfr)} % to right"
+        f"{export.file} disagrees with {export.member} on {export.disagreements:,} of "
+        f"{manifest.flip_table.samples:,} images: {percent(export.nfr)} % become wrong, {percent(export.pfr)} % correct"
         for export in manifest.exports
         if export.disagreements
     ]

@@ -1,8 +1,8 @@
 """Networks as torch.export programs (``.pt2``).
 
-``torch.export.load`` unpickles parts of a file where it has them. Those that are written here have none (weights lie in
-them as plain bytes, examples of inputs are left out), but a file from elsewhere may: regnas loads only what it has
-written itself in the same process, for measuring, and no command of regnas reads a ``.pt2`` otherwise.
+``torch.export.load`` unpickles parts of a file. Files written here have no such parts (weights are plain bytes,
+examples of inputs are left out), but a file from elsewhere may. So regnas loads only what the same process has just
+written, to measure it; no command reads a ``.pt2`` otherwise.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-# Where the code of the network lies on this machine, and how it is nested: nothing that running it needs.
+# Where the code of the network is on this machine, and how it is nested; running it needs none of this.
 _TRACES = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
 
 
 def torch_export_bytes(network: nn.Module, input_shape: tuple[int, int, int], metadata: Mapping[str, str]) -> bytes:
-    """The network for any number of images [batch, C, H, W], the metadata as extra files."""
+    """Export a network for any number of images [batch, C, H, W], with the metadata as extra files."""
     batch = torch.export.Dim("batch")
     program = torch.export.export(network, (torch.zeros(2, *input_shape),), dynamic_shapes=({0: batch},))
     for node in program.graph.nodes:
@@ -32,7 +32,7 @@ def torch_export_bytes(network: nn.Module, input_shape: tuple[int, int, int], me
 
 
 def torch_export_network(path: Path) -> Callable[[Tensor], Tensor]:
-    """The file as a function of images; only for a file that this process has just written."""
+    """Open a file as a function of images; only for a file that this process has just written."""
     module = torch.export.load(path).module()
 
     def run(images: Tensor) -> Tensor:

@@ -1,12 +1,13 @@
-"""Members, files in other formats and cards, and the manifest last.
+"""Write members, files in other formats and cards, and the manifest last.
 
-Nothing is listed that was not run. What is listed, whole and made from the present weights is left as it is, so that an
-export that was killed is continued by the same command.
+Every listed file was run and measured. A file that is listed, undamaged and made from the current weights is left as it
+is, so the same command continues an export that was killed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -16,7 +17,7 @@ from typing import Any
 
 from torch import nn
 
-from regnas.data import Preprocessing, Splits
+from regnas.data import Preprocessing, Split, Splits
 from regnas.errors import ArtifactError, InfeasibleError
 from regnas.family.export.cards import write_cards
 from regnas.family.export.formats import FORMATS, SAFETENSORS, Material
@@ -49,7 +50,7 @@ CALIBRATION_IMAGES = 256
 
 @dataclass(frozen=True)
 class Origin:
-    """What all members have in common."""
+    """What all members of a family have in common."""
 
     supernet: Mapping[str, Any]
     input_shape: tuple[int, int, int]
@@ -64,7 +65,7 @@ class Origin:
 
 
 def current_family(folder: Path) -> Family | None:
-    """The family in the folder; None where there is none, or one of an older format that is to be written anew."""
+    """Load the family in the folder; None if there is none, or only one of an older format."""
     if not (folder / MANIFEST).exists():
         return None
     found = format_of(folder)
@@ -72,10 +73,12 @@ def current_family(folder: Path) -> Family | None:
 
 
 def retire_family(folder: Path) -> None:
-    """Remove what the old family leaves behind, the manifest last: its files in other formats and its cards."""
-    if (folder / MANIFEST).exists() and format_of(folder) == FORMAT:
+    """Remove files in other formats and cards of the old family, and then its manifest."""
+    if not (folder / MANIFEST).exists():
+        return
+    with suppress(ArtifactError):  # a manifest of an older format lists nothing that could be trusted
         manifest = read_manifest(folder)
-        weights = {member.file for member in manifest.members}  # members that stay are written over with the same
+        weights = {member.file for member in manifest.members}  # overwritten by the new ones
         for file in [export.file for export in manifest.exports] + [card.file for card in manifest.cards]:
             if file not in weights:
                 (folder / file).unlink(missing_ok=True)
@@ -116,7 +119,7 @@ def write_family(
     predictions: Sequence[Predictions],
     predict_again: Callable[[str, nn.Module], Predictions],
 ) -> Family:
-    """Prove the containment, load the members back and compare them with what was written; cards and manifest."""
+    """Prove the containment, load the members again and compare their predictions; write cards and manifest."""
     manifest = Manifest(
         version=version("regnas"),
         supernet=origin.supernet,
@@ -136,16 +139,20 @@ def write_family(
         measured(folder / member.file, SAFETENSORS, member, reference, again)
         for member, reference, again in zip(members, predictions, found, strict=True)
     ]
-    return _finish(folder, _with_exports(manifest, SAFETENSORS, exports, found))
+    return finish_family(folder, _with_exports(manifest, SAFETENSORS, exports, found))
 
 
-def export_formats(family: Family, splits: Splits, formats: Sequence[str]) -> Family:
-    """The members in further formats: every file is written, run on the report split, compared and then listed."""
+def export_formats(family: Family, splits: Splits, formats: Sequence[str], report: Split | None = None) -> Family:
+    """Write the members in further formats; run and compare every file before it is listed.
+
+    ``report`` are the samples that the members were measured on; by default the report split.
+    """
+    report = splits.report if report is None else report
     if family.manifest.data.get("digest") != splits.digest:
-        raise ArtifactError(f"{family.folder} was measured on other data: its files cannot be compared on this")
+        raise ArtifactError(f"{family.folder} was measured on other data, on which its files cannot be compared")
     materials = {name: _material(family, name, splits) for name in family}
     references = {
-        name: predict(name, partial(logits_of, material.network), splits.report, splits.preprocessing)
+        name: predict(name, partial(logits_of, material.network), report, family.preprocessing)
         for name, material in track(materials.items(), "predict members", len(materials))
     }
     manifest = family.manifest
@@ -155,25 +162,25 @@ def export_formats(family: Family, splits: Splits, formats: Sequence[str]) -> Fa
             stop_if_asked()
             path = family.folder / f"{member.name}.{FORMATS[name].suffix}"
             write_bytes(path, _content(materials[member.name], name, member.name))
-            found.append(predict(member.name, FORMATS[name].network(path), splits.report, splits.preprocessing))
+            found.append(predict(member.name, FORMATS[name].network(path), report, family.preprocessing))
             exports.append(measured(path, name, member, references[member.name], found[-1]))
-        family = _finish(family.folder, _with_exports(manifest, name, exports, found))
+        family = finish_family(family.folder, _with_exports(manifest, name, exports, found))
         manifest = family.manifest
     return family
 
 
 def missing_formats(family: Family, formats: Sequence[str]) -> list[str]:
-    """Those of the formats whose files are not there, damaged, or of other weights."""
+    """Return the formats whose files are missing, damaged, or made from other weights."""
     return [name for name in formats if name in FORMATS and not _is_current(family, name)]
 
 
 def refresh(family: Family, weights_license: str) -> Family:
-    """The same family with this license, its cards written again where they are missing or damaged."""
+    """Set the license, and write cards again that are missing or damaged."""
     manifest = replace(family.manifest, weights_license=weights_license)
     cards = write_cards(family.folder, manifest)
     if replace(manifest, cards=cards) == family.manifest:
         return family
-    return _finish(family.folder, manifest)
+    return finish_family(family.folder, manifest)
 
 
 def _material(family: Family, name: str, splits: Splits) -> Material:
@@ -182,14 +189,14 @@ def _material(family: Family, name: str, splits: Splits) -> Material:
         family[name].to(CPU),
         manifest.input_shape,
         metadata_of(name, manifest.preprocessing, manifest.classes, manifest.input_shape),
-        lambda: first_images(splits.train, splits.preprocessing, CALIBRATION_IMAGES, CPU).contiguous().numpy(),
+        lambda: first_images(splits.train, family.preprocessing, CALIBRATION_IMAGES, CPU).contiguous().numpy(),
     )
 
 
 def _content(material: Material, format_name: str, member: str) -> bytes:
     try:
         return FORMATS[format_name].content(material)
-    except RuntimeError as error:  # what the exporters of torch raise, where a plug-in's network has what they lack
+    except RuntimeError as error:  # raised by the exporters of torch if they do not support an operation
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InfeasibleError(f"{member} cannot be written as {format_name}: {reason}") from error
 
@@ -222,7 +229,8 @@ def _with_exports(
     )
 
 
-def _finish(folder: Path, manifest: Manifest) -> Family:
+def finish_family(folder: Path, manifest: Manifest) -> Family:
+    """Write the cards and the manifest, and load the result."""
     write_manifest(folder, replace(manifest, cards=write_cards(folder, manifest)))
     return load_family(folder)
 

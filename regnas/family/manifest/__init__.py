@@ -1,19 +1,11 @@
-"""What a family on disk says of itself, and how that is checked. Needs no torch."""
+"""The description of networks on disk, and how it is checked. Needs no torch."""
 
 from regnas.family.manifest.containment import containment_proof
 from regnas.family.manifest.entries import Card, Export, Member
-from regnas.family.manifest.folders import file_in
-from regnas.family.manifest.manifest import (
-    FORMAT,
-    MANIFEST,
-    NOT_STATED,
-    Manifest,
-    format_of,
-    read_manifest,
-    write_manifest,
-)
+from regnas.family.manifest.folders import MANIFEST, family_folder, file_in
+from regnas.family.manifest.manifest import FORMAT, NOT_STATED, Manifest, format_of, read_manifest, write_manifest
 from regnas.family.manifest.metadata import metadata_of
-from regnas.family.manifest.verification import CheckedFile, Verification, family_folder, verify_family
+from regnas.family.manifest.verification import CheckedFile, Verification, verify_family
 
 __all__ = [
     "FORMAT",

@@ -1,4 +1,4 @@
-"""Names of files that a manifest may give, and the files that they may be."""
+"""Where a manifest is, which file names it may give, and which files these may be."""
 
 from __future__ import annotations
 
@@ -6,16 +6,32 @@ from pathlib import Path
 
 from regnas.errors import ArtifactError
 
+MANIFEST = "manifest.json"
+PARTS = ("", "family", "models")  # of a run folder: a family, or the models of an update
+
+
+def family_folder(path: Path) -> Path:
+    """Find the folder of the manifest: the given one, or ``family`` or ``models`` in a run folder."""
+    for folder in (path / part for part in PARTS):
+        if (folder / MANIFEST).is_symlink() or (folder / MANIFEST).exists():
+            return folder
+    if not path.is_dir():
+        raise ArtifactError(f"{path} must be a folder with {MANIFEST}, or a run folder; there is no such folder")
+    raise ArtifactError(
+        f"{path} must have {' or '.join(str(Path(part) / MANIFEST) for part in PARTS)}; it has none. `regnas export "
+        "RUN` writes a family, `regnas update RUN` the models of an update."
+    )
+
 
 def plain_name(file: str, manifest: Path) -> str:
-    """The name of a file in the manifest's own folder, and of nothing else."""
+    """Return the name if it is one of a file in the manifest's own folder; refuse anything else."""
     if not file.isprintable() or file in ("", ".", "..") or "/" in file or "\\" in file:
         raise ArtifactError(f"{manifest} names a file outside its folder: {file!r}")
     return file
 
 
 def file_in(folder: Path, file: str) -> Path:
-    """The regular file of this name, which no link takes out of the folder; anything else is refused unopened."""
+    """Return the path of a regular file in the folder; refuse links that leave it and anything else, unopened."""
     path = folder / plain_name(file, folder)
     try:
         target, home = path.resolve(strict=True), folder.resolve(strict=True)
@@ -25,6 +41,6 @@ def file_in(folder: Path, file: str) -> Path:
             raise ArtifactError(f"{path} is not a file")
     except FileNotFoundError:
         raise ArtifactError(f"{path} is missing") from None
-    except (OSError, RuntimeError) as error:  # RuntimeError: links that go round in circles
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
         raise ArtifactError(f"{path} cannot be read: {error}") from None
     return path

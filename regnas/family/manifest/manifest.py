@@ -1,4 +1,4 @@
-"""``manifest.json``: the members of a family and every file of it with its sha256, signed by its own digest."""
+"""``manifest.json``: the members of a family, or of an update, and every file with its sha256, and its own digest."""
 
 from __future__ import annotations
 
@@ -10,45 +10,63 @@ from typing import Any
 
 from regnas.errors import ArtifactError
 from regnas.family.manifest.entries import Card, Export, Member
-from regnas.family.manifest.folders import file_in
+from regnas.family.manifest.folders import MANIFEST, file_in
 from regnas.family.manifest.tables import JsonTable
 from regnas.flips import FlipTable
 from regnas.runtime.files import digest_of, read_json, write_text
+from regnas.space import Architecture
 
-MANIFEST = "manifest.json"
 FORMAT = 2
 SIZE_LIMIT = 64 * 2**20
 NOT_STATED = "not stated"
 _KEYS = (
-    "format", "regnas", "supernet", "input_shape", "classes", "preprocessing", "data", "licenses", "members",
-    "flip_table", "containment", "exports", "exported_flips", "cards", "digest",
+    "format", "regnas", "input_shape", "classes", "preprocessing", "data", "licenses", "members", "flip_table",
+    "exports", "exported_flips", "cards", "digest",
 )  # fmt: skip
+_OF_FAMILIES = ("supernet", "containment")
+_OF_UPDATES = ("network",)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """``members`` go from small to large; ``containment`` has the proof of every two neighbors."""
+    """The networks in a folder: the members of a family, from small to large, or the models of an update.
+
+    A family has a ``supernet`` and, for every two neighbors, a proof of ``containment``. An update has a ``network``
+    that all of its models are built from.
+    """
 
     version: str  # of regnas
-    supernet: Mapping[str, Any]
     input_shape: tuple[int, int, int]
     classes: tuple[str, ...]
     preprocessing: Mapping[str, Any]
     data: Mapping[str, Any]
     members: tuple[Member, ...]
     flip_table: FlipTable
-    containment: tuple[Mapping[str, Any], ...]
+    supernet: Mapping[str, Any] = field(default_factory=dict)
+    containment: tuple[Mapping[str, Any], ...] = ()
+    network: Mapping[str, Any] = field(default_factory=dict)
     weights_license: str = NOT_STATED
-    polish: Mapping[str, Any] | None = None  # what polishing gave and cost, where the members were polished
+    polish: Mapping[str, Any] | None = None  # gains and costs of polishing, if the members were polished
     exports: tuple[Export, ...] = ()
     exported_flips: Mapping[str, FlipTable] = field(default_factory=dict)  # between the members' files, by format
     cards: tuple[Card, ...] = ()
 
+    @property
+    def is_update(self) -> bool:
+        """Whether these are the models of an update."""
+        return bool(self.network)
+
+    @property
+    def architectures(self) -> dict[str, Architecture]:
+        """The architectures of a family by member."""
+        return {member.name: member.architecture for member in self.members if member.architecture is not None}
+
     def to_json(self) -> dict[str, Any]:
-        content = {
+        content: dict[str, Any] = {
             "format": FORMAT,
             "regnas": self.version,
             "supernet": dict(self.supernet),
+            "network": dict(self.network),
             "input_shape": list(self.input_shape),
             "classes": list(self.classes),
             "preprocessing": dict(self.preprocessing),
@@ -61,14 +79,17 @@ class Manifest:
             "exported_flips": {name: table.to_json() for name, table in self.exported_flips.items()},
             "cards": [card.to_json() for card in self.cards],
         }
+        for key in _OF_FAMILIES if self.is_update else _OF_UPDATES:
+            del content[key]
         if self.polish is not None:
             content["polish"] = dict(self.polish)
         return content | {"digest": digest_of(content)}
 
     @classmethod
     def from_json(cls, value: Any, path: Path) -> Manifest:
-        table = JsonTable.of(value, path, "the manifest", _KEYS)
-        members = tuple(Member.from_json(entry, path) for entry in table.items("members"))
+        table = _table(value, path)
+        updated = "network" in table.value
+        members = tuple(Member.from_json(entry, path, updated) for entry in table.items("members"))
         if not members:
             raise table.refusal("members", "at least one")
         shape = tuple(table.items("input_shape"))
@@ -77,13 +98,16 @@ class Manifest:
         classes = tuple(table.items("classes"))
         if not all(isinstance(name, str) for name in classes):
             raise table.refusal("classes", "a list of texts")
-        proofs = tuple(table.items("containment"))
+        if updated and not table.table("network"):
+            raise table.refusal("network", "the table of a network")
+        proofs = () if updated else tuple(table.items("containment"))
         licenses = JsonTable.of(table.table("licenses"), path, "the licenses", ("regnas", "weights"))
         for proof in proofs:
             JsonTable.of(proof, path, "a proof of containment", ("small", "large", "shared", "not_comparable"))
         return cls(
             version=table.text("regnas"),
-            supernet=table.table("supernet"),
+            supernet={} if updated else table.table("supernet"),
+            network=table.table("network") if updated else {},
             input_shape=(shape[0], shape[1], shape[2]),
             classes=classes,
             preprocessing=table.table("preprocessing"),
@@ -100,40 +124,47 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a family, checked against its own digest."""
+    """Read the manifest of a family or of an update and check it against its own digest."""
     path = folder / MANIFEST
     content = _content(folder)
+    if isinstance(content, dict) and "models" in content and "format" not in content:
+        raise ArtifactError(f"{path} must have format {FORMAT}, got an older one. Run `regnas update RUN` again.")
     found = format_of(folder, content)
     if found != FORMAT:
-        remedy = ": regnas export RUN writes the family anew" if type(found) is int and found < FORMAT else ""
-        raise ArtifactError(f"{path} has format {found}, this version of regnas reads {FORMAT}{remedy}")
-    table = JsonTable.of(content, path, "the manifest", _KEYS)
+        remedy = ". Write it again with `regnas export RUN`." if type(found) is int and found < FORMAT else ""
+        raise ArtifactError(f"{path} must have format {FORMAT}, got {found}{remedy}")
+    table = _table(content, path)
     if table.value["digest"] != digest_of({key: value for key, value in content.items() if key != "digest"}):
         raise ArtifactError(f"{path} is damaged: its content is not what its own digest says")
     return Manifest.from_json(content, path)
 
 
 def format_of(folder: Path, content: Any = None) -> Any:
-    """The format that the manifest of the folder is written in."""
+    """Return the format that the manifest of the folder is written in."""
     content = _content(folder) if content is None else content
     return JsonTable.of(content, folder / MANIFEST, "the manifest", ("format",)).value["format"]
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """The last file of an export: a family without it does not exist."""
+    """Write the manifest. It is the last file of an export: a family without it does not exist."""
     write_text(folder / MANIFEST, canonical(manifest.to_json()))
 
 
 def canonical(content: Any) -> str:
-    """The one way in which a manifest is written."""
+    """Return the only text that a manifest of this content may have."""
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _table(content: Any, path: Path) -> JsonTable:
+    updated = isinstance(content, dict) and "network" in content
+    return JsonTable.of(content, path, "the manifest", (*_KEYS, *(_OF_UPDATES if updated else _OF_FAMILIES)))
 
 
 def _content(folder: Path) -> Any:
     path = file_in(folder, MANIFEST)
     size = path.stat().st_size
     if size > SIZE_LIMIT:
-        raise ArtifactError(f"{path} has {size:,} bytes, over the limit of {SIZE_LIMIT:,}: it is no manifest")
+        raise ArtifactError(f"{path} has {size:,} bytes, over the limit of {SIZE_LIMIT:,} for a manifest")
     return read_json(path)
 
 

@@ -1,4 +1,4 @@
-"""What an exported file says of itself, in whatever its format has for that: texts by key."""
+"""The metadata of an exported file: texts by key, stored as its format allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL, PREPROCESSING, CLASSES, INPUT_SHAPE = NEEDED = (
 def metadata_of(
     member: str, preprocessing: Mapping[str, Any], classes: Sequence[str], input_shape: Sequence[int]
 ) -> dict[str, str]:
-    """Enough to use the file without the family: ``input_shape`` is [C, H, W] of the preprocessed images."""
+    """Return what is needed to use a file alone; ``input_shape`` is [C, H, W] of the preprocessed images."""
     return {
         MODEL: member,
         PREPROCESSING: json.dumps(preprocessing),

@@ -1,4 +1,4 @@
-"""Tables of JSON read key by key: what is not of the kind it has to be is refused, with its place."""
+"""Tables of JSON, read key by key: a value of the wrong kind is refused with its place."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class JsonTable:
 
     def refusal(self, key: str, expected: str) -> ArtifactError:
         shown = str(self.value[key])[:40]
-        return ArtifactError(f"{self.path} is damaged: {key} of {self.what} has to be {expected}, not {shown!r}")
+        return ArtifactError(f"{self.path} is damaged: {key} of {self.what} must be {expected}, got {shown!r}")
 
     def _of_kind(self, key: str, kind: type, word: str) -> Any:
         found = self.value[key]

@@ -1,4 +1,4 @@
-"""Is a family what its manifest says? Checked offline, from the files alone; nothing in them is run or unpickled."""
+"""Whether files are what their manifest says: checked offline, from the files; nothing in them is run or unpickled."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 from regnas.errors import ArtifactError, EnvironmentProblem, RegnasError
 from regnas.family.manifest.containment import containment_proof
 from regnas.family.manifest.entries import Card, Export, Member
-from regnas.family.manifest.folders import file_in
-from regnas.family.manifest.manifest import MANIFEST, Manifest, canonical, read_manifest
+from regnas.family.manifest.folders import MANIFEST, file_in
+from regnas.family.manifest.manifest import Manifest, canonical, read_manifest
 from regnas.family.manifest.metadata import metadata_of
 from regnas.flips import FlipTable
 from regnas.runtime.files import check_sha256, read_json
@@ -23,12 +23,14 @@ from regnas.runtime.lock import LOCK
 from regnas.runtime.safetensors_headers import map_tensors, read_header
 from regnas.space import Cost, contains
 
-# What the architectures cost by the plug-in that they belong to.
+# Counts MACs and parameters of every member; that may need torch, and nothing else here does.
 Costs = Callable[[Manifest], Mapping[str, Cost]]
 
 
 @dataclass(frozen=True)
 class CheckedFile:
+    """A file that the manifest lists; ``what`` is the member and the kind of the file."""
+
     file: str
     what: str
     bytes: int
@@ -37,36 +39,47 @@ class CheckedFile:
 
 @dataclass(frozen=True)
 class Verification:
-    """``problems`` is empty for a family that is whole; ``notes`` say what was found and what could not be checked."""
+    """The result of checking a folder.
 
+    Attributes:
+        folder: the folder of the manifest.
+        files: every file that the manifest lists.
+        problems: what is wrong, one line each; empty if every file is what the manifest says.
+        notes: what was found, and what could not be checked.
+    """
+
+    folder: Path
     files: tuple[CheckedFile, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...]
 
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
 
-def family_folder(path: Path) -> Path:
-    """The folder of the manifest: the given one, or ``family`` in a run folder."""
-    for folder in (path, path / "family"):
-        if (folder / MANIFEST).is_symlink() or (folder / MANIFEST).exists():
-            return folder
-    raise ArtifactError(f"{path} holds no family: there is neither {MANIFEST} nor family/{MANIFEST}")
+    def check(self) -> Verification:
+        """Raise an ``ArtifactError`` with every problem, or return the verification itself."""
+        if self.problems:
+            raise ArtifactError(*self.problems)
+        return self
 
 
 def verify_family(folder: Path, costs: Costs) -> Verification:
-    """Everything that can be checked; a manifest that is damaged says nothing about the other files."""
+    """Check everything that can be checked; a damaged manifest says nothing about the other files."""
     try:
         manifest = read_manifest(folder)
         if (folder / MANIFEST).read_bytes() != canonical(read_json(folder / MANIFEST)).encode():
-            raise ArtifactError(f"{folder / MANIFEST} is damaged: it is not written as regnas writes it")
+            raise ArtifactError(f"{folder / MANIFEST} is damaged: regnas writes the same content differently")
     except ArtifactError as error:
-        return Verification((), (str(error),), ())
+        return Verification(folder, (), (str(error),), ())
     entries = _entries(manifest)
     files = tuple(CheckedFile(entry.file, what, entry.bytes, entry.sha256) for entry, what in entries)
     broken = {entry.file: problem for entry, _ in entries if (problem := _file_problem(folder, entry))}
     problems = [*broken.values(), *_entry_problems(manifest, folder), *_flip_problems(manifest, folder)]
     problems += _metadata_problems(manifest, folder, broken)
     notes: list[str] = []
-    for small, large in pairwise(manifest.members):
+    for small, large in () if manifest.is_update else pairwise(manifest.members):
         if small.file not in broken and large.file not in broken:
             try:
                 notes.append(_containment(manifest, folder, small, large))
@@ -75,12 +88,12 @@ def verify_family(folder: Path, costs: Costs) -> Verification:
     cost_problems, note = _cost_problems(manifest, folder, costs)
     listed = {MANIFEST, LOCK, *(entry.file for entry, _ in entries)}
     unlisted = sorted(path.name for path in folder.iterdir() if path.name not in listed)
-    strangers = [f"{name!r} is not listed in the manifest: it is no part of the family" for name in unlisted]
-    return Verification(files, (*problems, *cost_problems), (*notes, note, *strangers))
+    strangers = [f"{name!r} is not listed in the manifest and was not checked" for name in unlisted]
+    return Verification(folder, files, (*problems, *cost_problems), (*notes, note, *strangers))
 
 
 def _entries(manifest: Manifest) -> list[tuple[Member | Export | Card, str]]:
-    """Every file that the manifest lists, once, with what it is."""
+    """Return every file that the manifest lists, once, with what it is."""
     members = {member.file for member in manifest.members}
     return [
         *((member, f"{member.name}, weights") for member in manifest.members),
@@ -102,15 +115,15 @@ def _file_problem(folder: Path, entry: Member | Export | Card) -> str:
 
 
 def _entry_problems(manifest: Manifest, folder: Path) -> Iterator[str]:
-    """Members that are not told apart or not in order, and files of members that do not exist."""
+    """Find names that are used twice, members out of order, and files of members that do not exist."""
     path = folder / MANIFEST
     files = [entry.file for entry, _ in _entries(manifest)]
     for file in sorted({file for file in files if files.count(file) > 1} | ({MANIFEST} & set(files))):
         yield f"{path} lists {file} for more than one thing"
     weights = {member.name: member for member in manifest.members}
-    for small, large in pairwise(manifest.members):
-        if not contains(large.architecture, small.architecture):
-            yield f"{path}: the architecture of {large.name} does not contain that of {small.name}"
+    for (small, inner), (large, outer) in pairwise(manifest.architectures.items()):
+        if not contains(outer, inner):
+            yield f"{path}: the architecture of {large} does not contain that of {small}"
     for export in manifest.exports:
         source = weights.get(export.member)
         if source is None:
@@ -125,7 +138,7 @@ def _entry_problems(manifest: Manifest, folder: Path) -> Iterator[str]:
 
 
 def _flip_problems(manifest: Manifest, folder: Path) -> Iterator[str]:
-    """Tables that are not about these members, or contradict what is said of them elsewhere."""
+    """Find tables of other members, and tables that contradict the numbers of their members."""
     path = folder / MANIFEST
     tops = {member.name: member.top1 for member in manifest.members}
     yield from _table_problems(f"{path}: flip_table", manifest.flip_table, tops)
@@ -157,7 +170,7 @@ def _table_problems(where: str, table: FlipTable, top1: Mapping[str, float]) -> 
 
 
 def _metadata_problems(manifest: Manifest, folder: Path, broken: Mapping[str, str]) -> Iterator[str]:
-    """Weights that say something else of themselves than the manifest does."""
+    """Find weights whose own metadata contradict the manifest."""
     for member in manifest.members:
         if member.file in broken:
             continue
@@ -198,11 +211,11 @@ def _cost_problems(manifest: Manifest, folder: Path, costs: Costs) -> tuple[list
     try:
         by_member = costs(manifest)
     except (EnvironmentProblem, ImportError) as error:
-        return [], f"MACs and parameters are not checked: {str(error).splitlines()[0]}"
+        return [], f"MACs and parameters were not checked: {str(error).splitlines()[0]}"
     except RegnasError as error:
         return [f"{folder / MANIFEST}: {str(error).splitlines()[0]}"], "MACs and parameters could not be counted"
     problems = [
-        f"{folder / MANIFEST}: {member.name} has {recorded:,} {what}, its architecture {found:,}"
+        f"{folder / MANIFEST}: {member.name} must have {found:,} {what}, got {recorded:,}"
         for member in manifest.members
         for what, recorded, found in (
             ("MACs", member.macs, by_member[member.name].macs),
@@ -210,4 +223,4 @@ def _cost_problems(manifest: Manifest, folder: Path, costs: Costs) -> tuple[list
         )
         if recorded != found
     ]
-    return problems, "MACs and parameters are those of the architectures"
+    return problems, "MACs and parameters are those of the networks"

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from regnas.errors import ArtifactError
-from regnas.flips import Predictions, align, probabilities_of, severities
+from regnas.comparison.gallery.ranking import answers_of, locate, negative_flips, worst_first
+from regnas.flips import Predictions, align
 from regnas.report.family.contents import ReportContents
 from regnas.report.kit.thumbnails import picture_of, png_uri, thumbnail
 
@@ -17,14 +17,14 @@ MOST_FLIPS = 24
 
 @dataclass(frozen=True)
 class Flip:
-    """A sample that ``reference`` has right and ``new``, a larger member, wrong."""
+    """A sample that ``reference`` predicts correctly and ``new``, a larger member, does not."""
 
     sample: str
     label: str
     reference: str
     new: str
     answer: str  # of the new one; that of the reference is the label
-    reference_confidence: float | None  # in its answer; None where no logits were kept
+    reference_confidence: float | None  # in its answer; None if no logits were kept
     new_confidence: float | None
     severity: float
     picture: str  # a data URI
@@ -32,56 +32,50 @@ class Flip:
     height: int
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    severity: float
-    index: int
-    pair: tuple[int, int]
-
-
 def worst_flips(contents: ReportContents, most: int = MOST_FLIPS) -> list[Flip]:
-    """The flips of the family, worst first, each sample once with the pair where it is worst.
+    """Collect the flips of the family, worst first; each sample once, with the pair where it is worst.
 
-    The worst is the one where the larger member is surest of what is wrong.
+    The worst flip is the one where the larger member is most confident in the wrong class.
     """
     predictions = align(contents.family.predictions)
-    worst: dict[int, _Candidate] = {}
+    worst: dict[int, tuple[float, int, int]] = {}  # by row: severity, smaller and larger member
     for small, large in combinations(range(len(predictions)), 2):
-        reference, new = predictions[small], predictions[large]
-        flipped = np.flatnonzero(reference.correct & ~new.correct)  # [F]
-        for index, severity in zip(flipped.tolist(), severities(new, flipped).tolist(), strict=True):
-            if index not in worst or severity > worst[index].severity:
-                worst[index] = _Candidate(severity, index, (small, large))
-    ranked = sorted(worst.values(), key=lambda each: (-each.severity, str(predictions[0].ids[each.index])))[:most]
-    position = {str(name): index for index, name in enumerate(contents.report_split.ids.tolist())} if ranked else {}
-    return [_flip(contents, predictions, each, position) for each in ranked]
+        rows, severities = negative_flips(predictions[small], predictions[large])
+        for row, severity in zip(rows.tolist(), severities.tolist(), strict=True):
+            if row not in worst or severity > worst[row][0]:
+                worst[row] = (severity, small, large)
+    flipped = np.array(sorted(worst), dtype=np.int64)  # [F]
+    severity = np.array([worst[row][0] for row in flipped.tolist()])  # [F]
+    shown = flipped[worst_first(predictions[0].ids[flipped], severity)[:most]]
+    split = contents.report_split
+    position = locate(predictions[0].ids[shown], split.ids, f"the {split.name} split")
+    return [
+        _flip(contents, predictions, row, *worst[row], place)
+        for row, place in zip(shown.tolist(), position.tolist(), strict=True)
+    ]
 
 
 def _flip(
-    contents: ReportContents, predictions: tuple[Predictions, ...], found: _Candidate, position: dict[str, int]
+    contents: ReportContents,
+    predictions: tuple[Predictions, ...],
+    row: int,
+    severity: float,
+    small: int,
+    large: int,
+    place: int,
 ) -> Flip:
-    small, large = found.pair
-    reference, new = predictions[small], predictions[large]
-    sample = str(new.ids[found.index])
-    if sample not in position:
-        split = contents.report_split.name
-        raise ArtifactError(f"sample {sample} was predicted but is not in the {split} split: predict on this split")
-    picture = thumbnail(picture_of(contents.report_split.images[position[sample]].cpu().numpy()))
+    (reference,), (new,) = (answers_of(predictions[member], np.array([row])) for member in (small, large))
+    picture = thumbnail(picture_of(contents.report_split.images[place].cpu().numpy()))
     return Flip(
-        sample=sample,
-        label=contents.class_name(int(new.targets[found.index])),
+        sample=str(predictions[large].ids[row]),
+        label=contents.class_name(int(predictions[large].targets[row])),
         reference=contents.members[small],
         new=contents.members[large],
-        answer=contents.class_name(int(new.predicted[found.index])),
-        reference_confidence=_confidence(reference, found.index),
-        new_confidence=_confidence(new, found.index),
-        severity=found.severity,
+        answer=contents.class_name(new.predicted),
+        reference_confidence=reference.confidence,
+        new_confidence=new.confidence,
+        severity=severity,
         picture=png_uri(picture),
         width=picture.width,
         height=picture.height,
     )
-
-
-def _confidence(predictions: Predictions, index: int) -> float | None:
-    found = probabilities_of(predictions, np.array([index]), predictions.predicted)
-    return None if found is None else float(found[0])

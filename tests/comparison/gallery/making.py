@@ -10,7 +10,7 @@ import torch
 
 from regnas.data import Split
 from regnas.flips import Predictions
-from regnas.prediction import Samples
+from regnas.prediction.data import Samples
 
 CLASSES = ("zero", "one", "two")
 

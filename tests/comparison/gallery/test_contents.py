@@ -15,7 +15,7 @@ from regnas.comparison.gallery import gallery_of, read_models
 from regnas.comparison.gallery.suspects import suspects, why_no_suspects
 from regnas.errors import ArtifactError, ConfigurationError, DataError
 from regnas.flips import negative_flip_rate
-from regnas.prediction import samples_of
+from regnas.pictures.labeled import open_folder
 from tests.comparison.gallery.making import answers, samples, save
 from tests.prediction.folders import write_folder, write_picture
 
@@ -68,8 +68,8 @@ def test_pictures_are_those_of_the_ids_whatever_the_order_of_the_data():
 def test_photographs_are_shrunk_with_their_shape(tmp_path):
     folder = write_folder(tmp_path / "photos", {"a": 10, "b": 200}, images=1)
     write_picture(folder / "b" / "0.png", 200, size=(640, 480))
-    found = samples_of(str(folder), "report", None)
-    ids, targets = found.split.ids, found.split.targets.numpy()
+    found = open_folder("photos", folder)
+    ids, targets = found.ids, found.targets
     old = answers("old", [0, 1], ids=ids, targets=targets)
     gallery = gallery_of([old, answers("new", [0, 0], ids=ids, targets=targets)], found, most=10)
     picture = decoded(gallery.flips[0].picture)
@@ -81,8 +81,8 @@ def test_photographs_are_shrunk_with_their_shape(tmp_path):
 def test_an_unreadable_picture_is_named(tmp_path):
     folder = write_folder(tmp_path / "photos", {"a": 10, "b": 200}, images=1)
     (folder / "b" / "0.png").write_bytes(b"no picture")
-    found = samples_of(str(folder), "report", None)
-    ids, targets = found.split.ids, found.split.targets.numpy()
+    found = open_folder("photos", folder)
+    ids, targets = found.ids, found.targets
     models = [answers(name, said, ids=ids, targets=targets) for name, said in (("old", [0, 1]), ("new", [0, 0]))]
     with pytest.raises(DataError, match=r"repair or remove it: b/0\.png: cannot identify image file"):
         gallery_of(models, found, most=10)
@@ -160,8 +160,8 @@ def test_models_are_called_as_their_files_and_joined_by_id(tmp_path):
     assert second.predicted.tolist() == NEW.predicted.tolist()
     OLD.save(tmp_path / "b" / "new.npz")
     assert [each.model for each in read_models([new, tmp_path / "b" / "new.npz"], ("cat", "dog"))] == [
-        str(new),
-        str(tmp_path / "b" / "new.npz"),
+        f"{tmp_path.name}/new",
+        "b/new",
     ]
     with pytest.raises(ConfigurationError, match="given twice"):
         read_models([old, old], ("cat", "dog"))

@@ -1,4 +1,4 @@
-"""ONNX files as regnas exports them: the network, and beside it in the metadata what its inputs and outputs mean.
+"""ONNX files as regnas exports them, opened strictly: the only loader, for measuring exports and for predictions.
 
 Metadata: ``regnas.model`` (name), ``regnas.preprocessing``, ``regnas.classes`` and ``regnas.input_shape`` (JSON).
 The network takes ``images`` [batch, C, H, W], already preprocessed, and gives ``logits`` [batch, classes].
@@ -21,12 +21,16 @@ from regnas.errors import ArtifactError, EnvironmentProblem
 from regnas.family.manifest.metadata import CLASSES, INPUT_SHAPE, MODEL, NEEDED, PREPROCESSING
 from regnas.supernet import InputShape
 
-SIZE_LIMIT = 2 * 2**30  # what a file of protocol buffers can hold at most
-SILENT = 4  # onnxruntime would write to standard error on its own
+INPUT = "images"
+OUTPUT = "logits"
+SIZE_LIMIT = 2 * 2**30  # of a file of protocol buffers
+SILENT = 4  # without it onnxruntime writes to standard error
 
 
 @dataclass(frozen=True, eq=False)
 class ExportedNetwork:
+    """A network from an ONNX file, and what its inputs and outputs mean."""
+
     model: str
     network: nn.Module
     classes: tuple[str, ...]
@@ -35,32 +39,33 @@ class ExportedNetwork:
 
 
 class OnnxNetwork(nn.Module):
-    """A session of onnxruntime in the place of a network; it runs on the CPU wherever the images are."""
+    """A session of onnxruntime as a module; it runs on the CPU, wherever the images are."""
 
     def __init__(self, session: Any) -> None:
         super().__init__()
         self.session = session
 
     def forward(self, images: Tensor) -> Tensor:
-        (logits,) = self.session.run(["logits"], {"images": np.ascontiguousarray(images.cpu().numpy())})
+        (logits,) = self.session.run([OUTPUT], {INPUT: np.ascontiguousarray(images.cpu().numpy())})
         return torch.from_numpy(logits)
 
 
 def read_onnx(path: Path) -> ExportedNetwork:
+    """Open a file; refuse weights in other files, missing metadata, and inputs or outputs that contradict them."""
     session, metadata = _open(path)
     missing = [key for key in NEEDED if key not in metadata]
     if missing:
         raise ArtifactError(
-            f"{path} lacks {', '.join(missing)} in its metadata, which say what its inputs and outputs mean: give a "
-            "file that regnas exported"
+            f"{path} lacks {', '.join(missing)} in its metadata, which describe its inputs and outputs. Give a file "
+            "that regnas exported."
         )
     classes, shape = _json(path, metadata, CLASSES), _json(path, metadata, INPUT_SHAPE)
     if not (isinstance(classes, list) and all(isinstance(name, str) for name in classes)):
-        raise ArtifactError(f"{path}: {CLASSES} in its metadata is not a list of names")
+        raise ArtifactError(f"{path}: {CLASSES} in its metadata must be a list of names")
     if not classes or len(set(classes)) < len(classes):
         raise ArtifactError(f"{path}: {CLASSES} in its metadata is empty or has a name twice")
     if not (isinstance(shape, list) and len(shape) == 3 and all(type(side) is int and side > 0 for side in shape)):
-        raise ArtifactError(f"{path}: {INPUT_SHAPE} in its metadata is {str(shape)[:80]}, not [C, H, W]")
+        raise ArtifactError(f"{path}: {INPUT_SHAPE} in its metadata must be [C, H, W], got {str(shape)[:80]}")
     preprocessing = _preprocessing(path, _json(path, metadata, PREPROCESSING), shape[0])
     _check_signature(path, session, shape, len(classes))
     channels, height, width = shape
@@ -87,6 +92,7 @@ def _open(path: Path) -> tuple[Any, Mapping[str, str]]:
         elsewhere = list(_kept_elsewhere(model))
         options = onnxruntime.SessionOptions()
         options.log_severity_level = SILENT
+        options.intra_op_num_threads = torch.get_num_threads()
         if not elsewhere:
             session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # parsing a damaged file raises almost anything
@@ -98,10 +104,7 @@ def _open(path: Path) -> tuple[Any, Mapping[str, str]]:
 
 
 def _kept_elsewhere(message: Any) -> Iterator[str]:
-    """Names of all tensors, wherever in the model, whose values are in other files.
-
-    Those would be files of the author's choosing, anywhere on this machine.
-    """
+    """Find all tensors of the model whose values are in other files: the file could name any file of this machine."""
     if message.DESCRIPTOR.name == "TensorProto":
         if message.external_data:
             yield message.name or "a constant"
@@ -132,12 +135,12 @@ def _preprocessing(path: Path, value: Any, channels: int) -> Preprocessing:
 
 
 def _check_signature(path: Path, session: Any, shape: list[int], classes: int) -> None:
-    """What goes in and comes out is what the metadata say, with any number of images at once."""
+    """Inputs and outputs must be those of the metadata, for any number of images at once."""
     inputs, outputs = session.get_inputs(), session.get_outputs()
     found = [(entry.name, entry.type) for entry in (*inputs, *outputs)]
-    if found != [("images", "tensor(float)"), ("logits", "tensor(float)")]:
+    if found != [(INPUT, "tensor(float)"), (OUTPUT, "tensor(float)")]:
         described = ", ".join(f"{name} {kind}" for name, kind in found)
-        raise ArtifactError(f"{path} has {described}; it has to take images and give logits, as float32")
+        raise ArtifactError(f"{path} must take {INPUT} and give {OUTPUT}, both float32, got {described}")
     batch, *sides = inputs[0].shape
     if isinstance(batch, int) or sides != shape:
         raise ArtifactError(f"{path} takes images {inputs[0].shape}, its metadata say [batch, {str(shape)[1:]}")

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from regnas.data.image_files import ListedImage
 from regnas.errors import DataError
+from regnas.pictures.files import ListedImage
 from regnas.runtime.progress import track
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+REPORT_PARTS = ("test", "val")
 
 
 def list_folder(folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
@@ -19,7 +20,7 @@ def list_folder(folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
         raise DataError(f"the image folder {folder} does not exist")
     if not (folder / "train").is_dir():
         raise DataError(f"{folder} has no folder train/: it has to hold a folder of images for each class")
-    held_back = next((part for part in ("test", "val") if (folder / part).is_dir()), None)
+    held_back = next((part for part in REPORT_PARTS if (folder / part).is_dir()), None)
     if held_back is None:
         raise DataError(f"{folder} has no folder test/ (or val/): it has to hold images to report on")
     train, report = list_part(folder, "train"), list_part(folder, held_back)
@@ -31,6 +32,18 @@ def list_folder(folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
         names = ", ".join(f'"{name}"' for name in unseen)
         raise DataError(f"{len(unseen)} classes of {folder / held_back} have no folder in train/: {names}")
     return train, report
+
+
+def list_report_part(folder: Path) -> tuple[list[ListedImage], tuple[str, ...]]:
+    """List the images of test/ or val/ if there is one, else of the folder itself; and the classes."""
+    part = next((name for name in REPORT_PARTS if (folder / name).is_dir()), "")
+    if not part and (folder / "train").is_dir():
+        raise DataError(f"{folder} has train/ and no test/ (or val/): give a folder of class folders")
+    listed = list_part(folder, part)
+    known = {image.class_name for image in listed}
+    if part and (folder / "train").is_dir():
+        known |= set(class_folders(folder / "train"))  # a class may have no image to report on
+    return listed, tuple(sorted(known))
 
 
 def list_part(folder: Path, part: str) -> list[ListedImage]:

@@ -1,0 +1,121 @@
+"""Images of any kind as the tensors that a network reads; what does not fit is refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from regnas.data.image_transforms import Transform, transformed
+from regnas.data.preprocessing import IMAGENET, Preprocessing
+from regnas.errors import DataError
+from regnas.pictures.decoding import MODES, convert_picture, read_picture
+from regnas.runtime.pillow import ignore_metadata_warnings
+
+KINDS = "an array, a tensor, a PIL image, a path, or a list of one of these"
+
+
+def transform_of(preprocessing: Preprocessing) -> Transform:
+    """How image files become squares: as the papers do for ImageNet if the mean and deviation are those of ImageNet."""
+    return "imagenet" if preprocessing == IMAGENET else "fit"
+
+
+def read_images(images: Any, shape: tuple[int, int, int], transform: Transform) -> Tensor:
+    """Return images as a tensor [N, C, H, W], uint8 or float32.
+
+    Args:
+        images: arrays or tensors [N, C, H, W], [N, H, W, C] or, for one channel, [N, H, W]; PIL images; paths; or a
+            list of them. Arrays must have the size of the network. Pictures and files are resized to it.
+        shape: [C, H, W] of the network. If a shape fits both layouts, the channels come first.
+        transform: how pictures and files become squares.
+    """
+    if isinstance(images, Image.Image | str | os.PathLike):
+        images = [images]
+    if isinstance(images, Sequence):
+        return _from_sequence(images, shape, transform)
+    if isinstance(images, Tensor) or hasattr(images, "__array__"):
+        return _from_array(images, shape)
+    raise DataError(f"images must be {KINDS}, got {type(images).__name__}")
+
+
+def _from_sequence(images: Sequence[Any], shape: tuple[int, int, int], transform: Transform) -> Tensor:
+    if not images:
+        raise DataError("images must hold at least one image, got an empty list")
+    if all(isinstance(each, Image.Image | str | os.PathLike) for each in images):
+        ignore_metadata_warnings()
+        return torch.cat([_from_picture(each, shape, transform) for each in images])
+    if all(isinstance(each, Tensor) or hasattr(each, "__array__") for each in images):
+        try:
+            return _from_array(torch.stack([_tensor(each) for each in images]), shape)
+        except RuntimeError:
+            raise DataError("images of a list must have one shape and one dtype") from None
+    kinds = ", ".join(sorted({type(each).__name__ for each in images}))
+    raise DataError(f"images must be {KINDS}, got a list of {kinds}")
+
+
+def _from_array(images: Any, shape: tuple[int, int, int]) -> Tensor:
+    """[N, H, W], [N, H, W, C] or [N, C, H, W] -> [N, C, H, W]."""
+    tensor, (channels, height, width) = _tensor(images), shape
+    found = tuple(tensor.shape)
+    if len(found) == 3 and channels == 1:
+        tensor = tensor[:, None]
+    elif len(found) == 4 and found[1:] != shape and found[3] == channels:
+        tensor = tensor.permute(0, 3, 1, 2)
+    if tensor.ndim != 4 or tuple(tensor.shape[1:]) != shape:
+        gray = f", [N, {height}, {width}]" if channels == 1 else ""
+        batch = " Add a batch dimension with images[None]." if found in (shape, (height, width, channels)) else ""
+        raise DataError(
+            f"images must have the shape [N, {channels}, {height}, {width}], [N, {height}, {width}, {channels}]{gray}, "
+            f"got {list(found)}.{batch or ' Resize them, or give PIL images or paths.'}"
+        )
+    if len(tensor) == 0:
+        raise DataError("images must hold at least one image, got none")
+    return tensor.contiguous()
+
+
+def _tensor(images: Any) -> Tensor:
+    """On the CPU, as uint8 or float32; other types could hold anything."""
+    if isinstance(images, Tensor):
+        tensor = images.detach().cpu()
+        if tensor.dtype == torch.uint8 or tensor.is_floating_point():
+            return tensor if tensor.dtype == torch.uint8 else tensor.float()
+        raise _wrong_type(str(tensor.dtype).removeprefix("torch."))
+    array: NDArray[Any] = np.asarray(images)
+    if array.dtype != np.uint8 and array.dtype.kind != "f":
+        raise _wrong_type(str(array.dtype))
+    return torch.tensor(array.astype(np.uint8 if array.dtype == np.uint8 else np.float32, copy=False))
+
+
+def _wrong_type(found: str) -> DataError:
+    return DataError(
+        f"images must be uint8, or floats from 0 to 1, got {found}. Convert integers from 0 to 255 to uint8."
+    )
+
+
+def _from_picture(source: Any, shape: tuple[int, int, int], transform: Transform) -> Tensor:
+    """[1, C, H, W]: read or converted as the image folders of a data set are."""
+    channels, height, width = shape
+    if height != width or channels not in MODES:
+        raise DataError(
+            f"pictures and files become squares of 1 or 3 channels, and the network takes {channels} channels of "
+            f"{height} x {width} pixels: give the images as an array"
+        )
+    name = f"the {source.width} x {source.height} picture" if isinstance(source, Image.Image) else str(source)
+    try:
+        if isinstance(source, Image.Image):
+            picture = convert_picture(source, MODES[channels])
+        elif not Path(source).expanduser().is_file():  # opening a named pipe would wait forever
+            raise ValueError("there is no such file")
+        else:
+            picture = read_picture(Path(source).expanduser(), MODES[channels])
+        pixels = np.array(transformed(picture, transform, height))  # [H, W] or [H, W, C]
+    except Exception as error:  # damaged files make decoders raise almost anything
+        raise DataError(f"{name} cannot be read: {str(error) or type(error).__name__}") from None
+    return torch.from_numpy(pixels).reshape(1, height, width, channels).permute(0, 3, 1, 2)
