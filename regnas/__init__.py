@@ -1,7 +1,9 @@
-"""regnas: model families that do not regress.
+"""regnas: models that do not regress.
 
->>> family = regnas.load_family("runs/digits/family")
->>> network = family["small"]
+>>> import regnas
+>>> comparison = regnas.compare({"old": [0, 1, 1, 0], "new": [0, 1, 0, 1]}, target=[0, 1, 1, 1])
+>>> comparison["old", "new"].nfr
+0.25
 """
 
 from __future__ import annotations
@@ -9,18 +11,64 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regnas import flips, losses, metrics
+    from regnas.comparison.api import compare, gate
+    from regnas.comparison.comparison import Comparison, Pair
+    from regnas.comparison.gating import Verdict
+    from regnas.errors import RegnasError
     from regnas.family.family import Family, load_family
     from regnas.family.updated import load_updated
+    from regnas.flips.predictions import Predictions
 
-__all__ = ["Family", "load_family", "load_updated"]
+    __version__: str
+
+__all__ = [
+    "Comparison",
+    "Family",
+    "Pair",
+    "Predictions",
+    "RegnasError",
+    "Verdict",
+    "__version__",
+    "compare",
+    "flips",
+    "gate",
+    "load_family",
+    "load_updated",
+    "losses",
+    "metrics",
+]
+
+# The module of each public name. They are imported on first use: comparing predictions must not wait for torch.
+_MODULES = {
+    "Comparison": "regnas.comparison.comparison",
+    "Family": "regnas.family.family",
+    "Pair": "regnas.comparison.comparison",
+    "Predictions": "regnas.flips.predictions",
+    "RegnasError": "regnas.errors",
+    "Verdict": "regnas.comparison.gating",
+    "compare": "regnas.comparison.api",
+    "flips": "regnas",
+    "gate": "regnas.comparison.api",
+    "load_family": "regnas.family.family",
+    "load_updated": "regnas.family.updated",
+    "losses": "regnas",
+    "metrics": "regnas",
+}
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use: reading flip rates must not wait for torch.
-    if name in __all__:
-        from importlib import import_module
+    if name == "__version__":
+        from importlib.metadata import version
 
-        return getattr(
-            import_module("regnas.family.updated" if name == "load_updated" else "regnas.family.family"), name
-        )
-    raise AttributeError(f"module 'regnas' has no attribute '{name}'")
+        return version("regnas")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'regnas' has no attribute '{name}'")
+    from importlib import import_module
+
+    module = _MODULES[name]
+    return import_module(f"regnas.{name}") if module == "regnas" else getattr(import_module(module), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
