@@ -123,7 +123,7 @@ def test_two_processes_compute_the_rate_of_all_samples(tmp_path):
         )
         for rank in range(2)
     ]  # fmt: skip
-    outputs = [process.communicate(timeout=120) for process in processes]
+    outputs = [process.communicate(timeout=240) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], outputs
     for printed, _ in outputs:
         found, new, old, target = json.loads(printed)
