@@ -1,8 +1,8 @@
-"""`compare` and `gate`: predictions of models that others trained."""
+"""The commands `compare` and `gate`: thin layers over `regnas.compare` and `regnas.gate`."""
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,44 +22,43 @@ Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="PA
 Html = Annotated[Path | None, typer.Option(help="Write a page, one file that works offline.", metavar="PATH")]
 
 STANDARD_OUTPUT = Path("-")
+PIPED_WIDTH = 140  # if the output is not a terminal and COLUMNS is not set
 
 
 @app.command()
 def compare(
     files: Annotated[list[Path], typer.Argument(help=f"At least two, from old to new: {PREDICTIONS}.")],
     as_json: Json = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Add the ids of all flipped samples to the JSON object.")] = False,
     markdown: Markdown = None,
     html: Html = None,
     junit: Junit = None,
 ) -> None:
-    """Find the flips between models from their predictions: every pair, and the classes and slices that regressed."""
+    """Count the flips between models from their predictions: every pair, and the classes and slices that regressed."""
     paths = {"--markdown": markdown, "--html": html, "--junit": junit}
     _check_outputs(files, paths, as_json)
+    if ids and not as_json:
+        raise ConfigurationError("--ids must come with --json")
 
-    from regnas.comparison import comparison, joining
-    from regnas.report.comparison import objects, tables
+    from regnas.comparison.api import compare
+    from regnas.report.comparison import tables
     from regnas.report.comparison.junit import junit_text
 
-    result = comparison.compare(joining.join_files(files))
-
-    def page() -> str:
-        from regnas.report.comparison.html import html_text  # here, because it imports matplotlib
-
-        return html_text(result)
-
+    result = compare(files)
     texts: dict[str, Callable[[], str]] = {
-        "--markdown": lambda: tables.markdown(result),
-        "--html": page,
+        "--markdown": result.to_markdown,
+        "--html": lambda: result.to_html() or "",
         "--junit": lambda: junit_text("regnas compare", tables.cases(result)),
     }
-    said = objects.comparison_object(result) if as_json else tables.terminal(result)
-    _deliver(said, as_json, {option: (path, texts[option]) for option, path in paths.items() if path})
+    console = _console()
+    said = result.to_json(ids) if as_json else tables.terminal(result, console.width)
+    _deliver(said, console, {option: (path, texts[option]) for option, path in paths.items() if path})
 
 
 @app.command()
 def gate(
-    old: Annotated[Path, typer.Argument(help=f"Predictions of what is in use: {PREDICTIONS}.")],
-    new: Annotated[Path, typer.Argument(help="Predictions of what is to replace it.")],
+    old: Annotated[Path, typer.Argument(help=f"Predictions of the model in use: {PREDICTIONS}.")],
+    new: Annotated[Path, typer.Argument(help="Predictions of the model that is to replace it.")],
     max_nfr: Annotated[
         float | None, typer.Option(help="The highest negative flip rate: 0.02 for 2 %.", metavar="RATE")
     ] = None,
@@ -67,10 +66,10 @@ def gate(
         float | None, typer.Option(help="The highest negative flip rate of any class.", metavar="RATE")
     ] = None,
     min_accuracy_gain: Annotated[
-        float | None, typer.Option(help="The least gain in accuracy; below 0, what may be lost.", metavar="DIFFERENCE")
+        float | None, typer.Option(help="Minimum accuracy gain; negative values allow a loss.", metavar="DIFFERENCE")
     ] = None,
     allow_unresolved: Annotated[
-        bool, typer.Option("--allow-unresolved", help="Do not fail where the samples are too few to tell.")
+        bool, typer.Option("--allow-unresolved", help="Do not fail if the samples are too few to tell.")
     ] = False,
     as_json: Json = False,
     markdown: Markdown = None,
@@ -80,20 +79,34 @@ def gate(
     paths = {"--markdown": markdown, "--junit": junit}
     _check_outputs([old, new], paths, as_json)
 
-    from regnas.comparison import gating, joining
-    from regnas.report.comparison import gate_tables, objects
+    from regnas.comparison.api import gate
+    from regnas.report.comparison import gate_tables
     from regnas.report.comparison.junit import junit_text
 
-    limits = gating.Limits(max_nfr, max_class_nfr, min_accuracy_gain)
-    result = gating.judge(joining.join_files([old, new]), limits)
+    limits = {"max_nfr": max_nfr, "max_class_nfr": max_class_nfr, "min_accuracy_gain": min_accuracy_gain}
+    _check_limits(limits)
+    verdict = gate(old, new, **limits)
     texts: dict[str, Callable[[], str]] = {
-        "--markdown": lambda: gate_tables.gate_markdown(result),
-        "--junit": lambda: junit_text("regnas gate", gate_tables.gate_cases(result, allow_unresolved)),
+        "--markdown": verdict.to_markdown,
+        "--junit": lambda: junit_text("regnas gate", gate_tables.gate_cases(verdict, allow_unresolved)),
     }
-    said = objects.gate_object(result) if as_json else gate_tables.gate_terminal(result)
-    _deliver(said, as_json, {option: (path, texts[option]) for option, path in paths.items() if path})
-    if not result.accepted(allow_unresolved):
+    said = verdict.to_json() if as_json else gate_tables.gate_terminal(verdict)
+    _deliver(said, _console(), {option: (path, texts[option]) for option, path in paths.items() if path})
+    if not verdict.accepted(allow_unresolved):
         raise typer.Exit(6)
+
+
+def _check_limits(limits: Mapping[str, float | None]) -> None:
+    """Name the options of the command line in what is wrong with the limits."""
+    from regnas.comparison.gating import Limits
+
+    try:
+        Limits(**limits)
+    except ConfigurationError as error:
+        problems = error.problems
+        for name in limits:
+            problems = tuple(each.replace(name, f"--{name.replace('_', '-')}") for each in problems)
+        raise ConfigurationError(*problems) from None
 
 
 def _check_outputs(inputs: Sequence[Path], outputs: Mapping[str, Path | None], as_json: bool) -> None:
@@ -109,24 +122,27 @@ def _check_outputs(inputs: Sequence[Path], outputs: Mapping[str, Path | None], a
         raise ConfigurationError(f"{' and '.join(printed)} both write to standard output: give one of them a file")
 
 
-def _deliver(said: Any, as_json: bool, outputs: Mapping[str, tuple[Path, Callable[[], str]]]) -> None:
-    """Files first, so that what is printed last says that all is done; the table unless a text is printed instead."""
+def _console() -> Console:
+    """Return a console as wide as the terminal, or as COLUMNS says; rich would assume 80 columns for a pipe."""
+    chosen = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return Console(width=None if chosen else PIPED_WIDTH)
+
+
+def _deliver(said: Any, console: Console, outputs: Mapping[str, tuple[Path, Callable[[], str]]]) -> None:
+    """Write the files, then print: a JSON text, a text for standard output, or else the tables."""
     from regnas.runtime.files import write_text
 
     written = []
-    printed = ""
+    printed = f"{said}\n" if isinstance(said, str) else ""
     for option, (path, text) in outputs.items():
         if path == STANDARD_OUTPUT:
             printed = text()
         else:
             write_text(path, text())
             written.append(f"{option.removeprefix('--')}: {path}")
-    if as_json:
-        typer.echo(json.dumps(said, ensure_ascii=False, allow_nan=False))
-    elif printed:
+    if printed:
         typer.echo(printed, nl=False)
     else:
-        # Without a terminal rich would assume 80 columns and fold the intervals.
-        Console(width=None if sys.stdout.isatty() else 140).print(said)
+        console.print(said)
         for line in written:
             typer.echo(line)

@@ -1,4 +1,4 @@
-"""Prediction files of any models in; flips, intervals, tables and verdicts out. Needs no torch."""
+"""Compare models by their predictions: flips, intervals, tables and verdicts. Needs no torch."""
 
 from regnas.comparison.reading import ReadPredictions, read_predictions
 

@@ -1,16 +1,19 @@
-"""Every model against every other: flips, intervals, tests, and where the flips are."""
+"""Compare every model with every other: flips, intervals, tests, and the classes and slices that regressed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regnas.comparison.joining import Joined
+from regnas.components.registry import nearest
+from regnas.errors import ConfigurationError
 from regnas.flips import FlipTable, count_clusters, flip_table_from_correctness, pair_statistics
 from regnas.flips.paired import Bounds, Flips
 from regnas.flips.partitions import Partition
@@ -18,10 +21,12 @@ from regnas.flips.partitions import Partition
 # Of more classes than this only those that regressed most are listed.
 MOST_PARTS = 1000
 
+Library = Literal["pandas", "polars", "pyarrow"]
+
 
 @dataclass(frozen=True)
 class Part:
-    """The samples of one class or one slice."""
+    """The samples of one class or of one value of a slice."""
 
     value: str | int
     samples: int
@@ -34,19 +39,51 @@ class Part:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """The classes, or the values of a slice column, those first that surely regressed most.
+    """The classes, or the values of a slice, that regressed most come first.
 
-    They are sorted by the lower end of the interval, so that one sample that flipped does not lead; among equal ones by
-    the rate, and then by value.
+    They are sorted by the lower end of the interval, so that one flipped sample does not come first; then by the rate,
+    then by value.
+
+    left_out: how many further parts there are
     """
 
     parts: tuple[Part, ...]
     left_out: int
 
 
-@dataclass(frozen=True)
+class UnknownPair(ConfigurationError, KeyError):
+    """A comparison has no such pair of models."""
+
+    __str__ = Exception.__str__  # a KeyError would show its message in quotes
+
+
+@dataclass(frozen=True, repr=False)
 class Pair:
-    """A reference and what replaces it."""
+    """A reference model and a new model that replaces it.
+
+    Rates are fractions of all samples, and intervals are (low, high) at the 95 % level.
+
+    Attributes:
+        reference: the name of the reference model, ``new`` that of the new model.
+        reference_error_rate: the share of samples that the reference predicts wrongly; ``new_error_rate`` likewise.
+        negative_flips: how many samples the reference predicts correctly and the new model does not.
+        positive_flips: the opposite.
+        nfr: negative flip rate, ``negative_flips`` / samples; ``nfr_interval``: Clopper-Pearson.
+        pfr: positive flip rate.
+        relative_nfr: nfr / (accuracy of the reference * error rate of the new model); 1 if the errors are independent.
+        accuracy_difference: accuracy(new) - accuracy(reference); ``accuracy_difference_interval``: Tango.
+        mcnemar_p: the p-value of the exact McNemar test; ``mcnemar_p_corrected``: for all pairs of the table (Holm).
+        classes: flips by class.
+        slices: flips by the value of each slice.
+
+    Example:
+        >>> import regnas
+        >>> pair = regnas.compare({"old": [0, 1, 1], "new": [0, 0, 1]}, target=[0, 1, 0])["old", "new"]
+        >>> pair.negative_flips, pair.negative_flip_ids.tolist()
+        (1, [1])
+        >>> pair
+        Pair(old → new: NFR 33.33 % [0.84, 90.57], PFR 0.00 %, accuracy -33.33 points [-79.23, 41.53])
+    """
 
     reference: str
     new: str
@@ -64,14 +101,50 @@ class Pair:
     mcnemar_p_corrected: float
     classes: Breakdown
     slices: Mapping[str, Breakdown]
+    flips: Flips = field(compare=False)
+    ids: NDArray[Any] = field(compare=False)
+
+    @property
+    def negative_flip_ids(self) -> NDArray[Any]:
+        """Ids of the samples that the reference predicts correctly and the new model does not.
+
+        Row numbers from 0 if the samples have no ids.
+        """
+        flipped: NDArray[Any] = self.ids[self.flips.lost]
+        return flipped
+
+    @property
+    def positive_flip_ids(self) -> NDArray[Any]:
+        """Ids of the samples that the new model predicts correctly and the reference does not."""
+        flipped: NDArray[Any] = self.ids[self.flips.gained]
+        return flipped
+
+    def __repr__(self) -> str:
+        from regnas.report.comparison.summaries import pair_summary
+
+        return f"Pair({pair_summary(self)})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """All ordered pairs of the models.
+    """Every ordered pair of the models, as ``regnas.compare`` returns it.
 
-    clusters: how many independent ones the samples come in
-    left_out: columns that are no slices, with the reason
+    Attributes:
+        table: the rates of all pairs as arrays [K, K].
+        clusters: the number of independent clusters of samples; the number of samples if there are no groups.
+        pairs: every ordered pair of models, in the order of the models.
+        left_out: columns that are not used as slices, with the reason.
+
+    Example:
+        >>> import regnas
+        >>> comparison = regnas.compare({"old": [0, 1, 1], "new": [0, 0, 1]}, target=[0, 1, 0])
+        >>> comparison
+        Comparison of 2 models on 3 samples
+          old → new: NFR 33.33 % [0.84, 90.57], PFR 0.00 %, accuracy -33.33 points [-79.23, 41.53]
+        >>> comparison.models, comparison.error_rates
+        (('old', 'new'), (0.3333333333333333, 0.6666666666666666))
+        >>> comparison["old", "new"].nfr
+        0.3333333333333333
     """
 
     table: FlipTable
@@ -81,23 +154,116 @@ class Comparison:
 
     @property
     def models(self) -> tuple[str, ...]:
+        """Names of the models, in the order given."""
         return self.table.models
 
     @property
+    def samples(self) -> int:
+        """The number of samples."""
+        return self.table.samples
+
+    @property
     def error_rates(self) -> tuple[float, ...]:
-        """Of the models, each a ratio of counts."""
+        """The error rate of each model."""
         return error_rates(self.table)
 
-    def pair(self, reference: str, new: str) -> Pair:
-        return next(each for each in self.pairs if (each.reference, each.new) == (reference, new))
+    def __getitem__(self, names: tuple[str, str]) -> Pair:
+        """Return the pair of a reference and a new model: ``comparison["old", "new"]``."""
+        found = [each for each in self.pairs if (each.reference, each.new) == names]
+        if not found:
+            raise UnknownPair(self._why_unknown(names))
+        return found[0]
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(self.pairs)
+
+    @property
+    def forward(self) -> tuple[Pair, ...]:
+        """The pairs from each model to each later one, in the order given."""
+        place = {name: number for number, name in enumerate(self.models)}
+        return tuple(pair for pair in self.pairs if place[pair.reference] < place[pair.new])
 
     @property
     def successive(self) -> tuple[Pair, ...]:
-        """Each model against the one before it, in the order given."""
-        return tuple(self.pair(old, new) for old, new in zip(self.models, self.models[1:], strict=False))
+        """The pairs from each model to the next, in the order given."""
+        return tuple(self[old, new] for old, new in zip(self.models, self.models[1:], strict=False))
+
+    def to_frame(self, by: str | None = None, library: Library = "pandas") -> Any:
+        """Return a data frame with one row per ordered pair of models.
+
+        Args:
+            by: "class" or the name of a slice: one row per pair and class, or per pair and value of the slice.
+            library: "pandas", "polars" or "pyarrow".
+
+        Returns:
+            A frame of that library.
+
+        Example:
+            >>> import regnas
+            >>> comparison = regnas.compare({"old": [0, 1, 1], "new": [0, 0, 1]}, target=[0, 1, 0])
+            >>> comparison.to_frame(library="pyarrow").select(["reference", "new", "nfr"]).to_pylist()[0]
+            {'reference': 'old', 'new': 'new', 'nfr': 0.3333333333333333}
+        """
+        from regnas.report.comparison.frames import to_frame
+
+        return to_frame(self, by, library)
+
+    def to_dict(self, ids: bool = False) -> dict[str, Any]:
+        """Return plain dictionaries, lists and numbers; with ``ids``, also the ids of the flipped samples."""
+        from regnas.report.comparison.objects import comparison_object
+
+        return comparison_object(self, ids)
+
+    def to_json(self, ids: bool = False) -> str:
+        """Return the JSON text that ``regnas compare --json`` prints; with ``ids``, as with ``--ids``."""
+        from regnas.report.comparison.objects import json_text
+
+        return json_text(self.to_dict(ids))
+
+    def to_markdown(self) -> str:
+        """Return the comparison as Markdown."""
+        from regnas.report.comparison.tables import markdown
+
+        return markdown(self)
+
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """Write a page that works offline to ``path``; without a path, return it."""
+        from regnas.report.comparison.html import html_text
+
+        return write_or_return(html_text(self), path)
+
+    def _repr_html_(self) -> str:
+        from regnas.report.comparison.notebook import comparison_table
+
+        return comparison_table(self)
+
+    def __repr__(self) -> str:
+        from regnas.report.comparison.summaries import comparison_summary
+
+        return comparison_summary(self)
+
+    def _why_unknown(self, names: object) -> str:
+        if not (isinstance(names, tuple) and len(names) == 2):
+            return (
+                f'a pair must be two names of models, such as ["{self.models[0]}", "{self.models[1]}"], got {names!r}'
+            )
+        for name in names:
+            if name not in self.models:
+                return f'no model "{name}"{nearest(str(name), list(self.models))} (models: {", ".join(self.models)})'
+        return f'a pair must be two different models, got "{names[0]}" twice'
 
 
-def compare(joined: Joined) -> Comparison:
+def write_or_return(text: str, path: str | Path | None) -> str | None:
+    """Write a text to a file, whole or not at all; without a path, return it."""
+    if path is None:
+        return text
+    from regnas.runtime.files import write_text
+
+    write_text(Path(path), text)
+    return None
+
+
+def compare_joined(joined: Joined) -> Comparison:
     """Compare every two of the joined models."""
     table = flip_table_from_correctness(joined.models, joined.correct)
     errors = error_rates(table)
@@ -125,6 +291,8 @@ def compare(joined: Joined) -> Comparison:
             mcnemar_p_corrected=found.mcnemar_p_corrected,
             classes=breakdown(by_class, change),
             slices={name: breakdown(each, change) for name, each in by_slice.items()},
+            flips=change,
+            ids=joined.ids,
         )
 
     pairs = tuple(pair(row, column) for row, column in permutations(range(len(joined.models)), 2))
@@ -132,17 +300,18 @@ def compare(joined: Joined) -> Comparison:
 
 
 def error_rates(table: FlipTable) -> tuple[float, ...]:
-    """Counted again rather than 1 - accuracy, so that 47 of 900 is the number nearest to 47 / 900."""
+    """Return the error rate of each model. Counted, not 1 - accuracy: 47 of 900 is the number nearest to 47 / 900."""
     wrong = table.samples - np.rint(table.accuracy * table.samples)
     return tuple((wrong / table.samples).tolist())
 
 
 def class_labels(joined: Joined) -> NDArray[Any]:
-    """[N], the class of each sample, by name where there are names."""
+    """Return the class of each sample [N], by name if there are names."""
     return joined.targets if joined.classes is None else np.array(joined.classes)[joined.targets]
 
 
 def breakdown(partition: Partition, flips: Flips) -> Breakdown:
+    """Return the flips in each part."""
     negative, positive = partition.count(flips.lost), partition.count(flips.gained)
     bounds = flips.nfr_intervals(partition)
     rates = negative / partition.samples

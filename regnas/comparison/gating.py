@@ -1,7 +1,7 @@
-"""May the new model replace the old one? Limits on flips and accuracy, judged by intervals.
+"""Decide whether a new model may replace the old one: limits on flips and accuracy, judged by intervals.
 
-A limit is met when the whole interval meets it and broken when the whole interval breaks it. Otherwise the samples do
-not tell, and it is said how many further ones would, if the rates stay what they are.
+A limit passes if the whole interval meets it, and fails if the whole interval breaks it. Otherwise it is unresolved:
+the check says about how many further samples would resolve it if the rates stay the same.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,24 +20,20 @@ from regnas.flips.closed_forms import LEVEL, difference_interval, rate_interval
 from regnas.flips.paired import Bounds, Flips
 from regnas.flips.partitions import Partition
 
-# A rate so near to its limit that more samples than this were needed counts as being at the limit.
+# A rate that needs more samples than this to be told from its limit counts as equal to the limit.
 MOST_SAMPLES = 10**12
 
+Status = Literal["pass", "unresolved", "fail"]
 
-class Verdict(StrEnum):
-    """From the best to the worst."""
-
-    PASS = "pass"
-    UNRESOLVED = "unresolved"
-    FAIL = "fail"
+STATUSES: tuple[Status, ...] = ("pass", "unresolved", "fail")  # from the best to the worst
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the new model must keep to; None: no such limit.
+    """The limits that the new model must keep; None: no such limit.
 
-    max_nfr, max_class_nfr: the highest NFR of all samples, and of those of any class
-    min_accuracy_gain: the least accuracy(new) - accuracy(old); below 0, what may be lost
+    max_nfr, max_class_nfr: the highest NFR of all samples, and of the samples of any class
+    min_accuracy_gain: the minimum of accuracy(new) - accuracy(old); negative values allow a loss
     """
 
     max_nfr: float | None = None
@@ -48,28 +44,30 @@ class Limits:
         ranges = {"max_nfr": (0, 1), "max_class_nfr": (0, 1), "min_accuracy_gain": (-1, 1)}
         values = {name: getattr(self, name) for name in ranges}
         if all(value is None for value in values.values()):
-            options = ", ".join(f"--{name.replace('_', '-')}" for name in ranges)
-            raise ConfigurationError(f"a gate needs at least one limit: {options}")
+            raise ConfigurationError(f"a gate needs at least one limit: {', '.join(ranges)}")
         problems = [
-            f"--{name.replace('_', '-')} is {value:g}, but must lie between {ranges[name][0]} and {ranges[name][1]}: "
-            "rates are fractions, 0.02 for 2 %"
-            for name, value in values.items()
-            if value is not None and not ranges[name][0] <= value <= ranges[name][1]
+            f"{name} must be a fraction between {low} and {high}, got {values[name]!r}. Write 0.02 for 2 %."
+            for name, (low, high) in ranges.items()
+            if values[name] is not None and not _is_between(values[name], low, high)
         ]
         if problems:
             raise ConfigurationError(*problems)
+
+
+def _is_between(value: object, low: float, high: float) -> bool:
+    return isinstance(value, int | float | np.floating | np.integer) and low <= float(value) <= high
 
 
 @dataclass(frozen=True)
 class Finding:
     """One number against its limit.
 
-    further_samples: how many would settle it if the rate stays; None where it is settled, or never will be
+    further_samples: how many would resolve it if the rate stays the same; None if it is resolved, or cannot be
     """
 
     estimate: float
     interval: Bounds
-    verdict: Verdict
+    status: Status
     further_samples: int | None
 
 
@@ -84,10 +82,14 @@ class ClassFinding(Finding):
 
 @dataclass(frozen=True)
 class Check:
-    """A limit and what was found; of many classes the finding is the worst one.
+    """A limit and what was found. If there are many classes, the finding is the worst one.
 
-    interval_level: of each interval; for classes so high that all of them hold together as often as one otherwise
-    classes: those that do not pass first, the worst first
+    Attributes:
+        limit: "max_nfr", "max_class_nfr" or "min_accuracy_gain".
+        bound: the value of the limit.
+        interval_level: the level of each interval; for classes raised so that all of them hold together with 95 %.
+        finding: the estimate, its interval and the status.
+        classes: one finding per class, the worst first, if the limit is about classes.
     """
 
     limit: str
@@ -97,16 +99,17 @@ class Check:
     classes: tuple[ClassFinding, ...] = ()
 
     @property
-    def verdict(self) -> Verdict:
-        return self.finding.verdict
+    def status(self) -> Status:
+        """ "pass", "fail" or "unresolved"."""
+        return self.finding.status
 
     @property
     def further_samples(self) -> int | None:
-        """How many would settle the limit: None where it is settled, or cannot be at these rates.
+        """About how many samples would resolve the limit; None if it is resolved, or cannot be at these rates.
 
-        One class that fails is enough; if none is over the limit, all have to pass.
+        One class that fails is enough; if no class is over the limit, all classes have to pass.
         """
-        if self.verdict != Verdict.UNRESOLVED:
+        if self.status != "unresolved":
             return None
         if not self.classes:
             return self.finding.further_samples
@@ -114,13 +117,31 @@ class Check:
         known = [count for count in failing if count is not None]
         if known:
             return min(known)
-        needed = [each.further_samples for each in self.classes if each.verdict == Verdict.UNRESOLVED]
+        needed = [each.further_samples for each in self.classes if each.status == "unresolved"]
         known = [count for count in needed if count is not None]
         return max(known) if len(known) == len(needed) else None
 
 
-@dataclass(frozen=True)
-class GateResult:
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """Whether a new model keeps the limits, as ``regnas.gate`` returns it.
+
+    Attributes:
+        reference: the name of the old model, ``new`` that of the new model.
+        samples: the number of samples.
+        clusters: the number of independent clusters of samples; the number of samples if there are no groups.
+        checks: one check per limit.
+
+    Example:
+        >>> import regnas
+        >>> verdict = regnas.gate([0] * 500, [0] * 500, target=[0] * 500, max_nfr=0.02)
+        >>> verdict.status
+        'pass'
+        >>> verdict
+        Pass: old → new on 500 samples
+          NFR at most 2 %: pass, 0.00 [0.00, 0.74]
+    """
+
     reference: str
     new: str
     samples: int
@@ -128,15 +149,45 @@ class GateResult:
     checks: tuple[Check, ...]
 
     @property
-    def verdict(self) -> Verdict:
-        return max((check.verdict for check in self.checks), key=list(Verdict).index)
+    def status(self) -> Status:
+        """The worst status of the checks: "pass", "unresolved" or "fail"."""
+        return max((check.status for check in self.checks), key=STATUSES.index)
 
-    def accepted(self, allow_unresolved: bool) -> bool:
-        return self.verdict == Verdict.PASS or (allow_unresolved and self.verdict == Verdict.UNRESOLVED)
+    def accepted(self, allow_unresolved: bool = False) -> bool:
+        """Whether the status is "pass", or "unresolved" if that is allowed."""
+        return self.status == "pass" or (allow_unresolved and self.status == "unresolved")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries, lists and numbers."""
+        from regnas.report.comparison.objects import verdict_object
+
+        return verdict_object(self)
+
+    def to_json(self) -> str:
+        """Return the JSON text that ``regnas gate --json`` prints."""
+        from regnas.report.comparison.objects import json_text
+
+        return json_text(self.to_dict())
+
+    def to_markdown(self) -> str:
+        """Return the verdict as Markdown, short enough for a comment on a pull request."""
+        from regnas.report.comparison.gate_tables import gate_markdown
+
+        return gate_markdown(self)
+
+    def _repr_html_(self) -> str:
+        from regnas.report.comparison.notebook import verdict_table
+
+        return verdict_table(self)
+
+    def __repr__(self) -> str:
+        from regnas.report.comparison.summaries import verdict_summary
+
+        return verdict_summary(self)
 
 
-def judge(joined: Joined, limits: Limits) -> GateResult:
-    """Hold the second of two joined models to the limits."""
+def judge(joined: Joined, limits: Limits) -> Verdict:
+    """Check the second of two joined models against the limits."""
     flips = Flips.between(*joined.correct)
     whole = Partition.whole(joined.samples, joined.groups)
     checks = []
@@ -152,11 +203,11 @@ def judge(joined: Joined, limits: Limits) -> GateResult:
         checks.append(_check_gain(flips, whole, limits.min_accuracy_gain))
     clusters = joined.samples if whole.cells is None else len(whole.cells.sizes)
     reference, new = joined.models
-    return GateResult(reference, new, joined.samples, clusters, tuple(checks))
+    return Verdict(reference, new, joined.samples, clusters, tuple(checks))
 
 
 def _check_classes(joined: Joined, flips: Flips, bound: float) -> Check:
-    """Every class at the level 1 - (1 - LEVEL) / C: all C intervals hold together with LEVEL (Bonferroni)."""
+    """Check every class at the level 1 - (1 - LEVEL) / C: all C intervals hold together with LEVEL (Bonferroni)."""
     partition = Partition.of(class_labels(joined), joined.groups)
     level = 1 - (1 - LEVEL) / len(partition.values)
     counts, intervals = partition.count(flips.lost), flips.nfr_intervals(partition, level)
@@ -167,15 +218,14 @@ def _check_classes(joined: Joined, flips: Flips, bound: float) -> Check:
         rate = float(counts[place] / samples)
         finding = _flip_finding(rate, intervals[place], bound, samples, float(independent[place]), level)
         findings.append(ClassFinding(*finding, value=value, samples=samples, negative_flips=int(counts[place])))
-    severity = list(Verdict)
-    findings.sort(key=lambda each: (-severity.index(each.verdict), -each.interval[0], -each.estimate))
+    findings.sort(key=lambda each: (-STATUSES.index(each.status), -each.interval[0], -each.estimate))
     return Check("max_class_nfr", bound, level, findings[0], tuple(findings))
 
 
 def _check_gain(flips: Flips, whole: Partition, bound: float) -> Check:
     gain, interval = flips.accuracy_difference(whole), flips.accuracy_interval(whole)
     low, high = interval
-    verdict = Verdict.PASS if low >= bound else Verdict.FAIL if high < bound else Verdict.UNRESOLVED
+    status: Status = "pass" if low >= bound else "fail" if high < bound else "unresolved"
     samples = int(whole.samples[0])
     negative, positive = len(flips.lost) / samples, len(flips.gained) / samples
 
@@ -184,29 +234,29 @@ def _check_gain(flips: Flips, whole: Partition, bound: float) -> Check:
         return bool(below >= bound if gain > bound else above < bound)
 
     independent = float(flips.independent_samples(whole)[0])
-    further = _further(settled, gain == bound, samples, independent) if verdict == Verdict.UNRESOLVED else None
-    return Check("min_accuracy_gain", bound, LEVEL, Finding(gain, interval, verdict, further))
+    further = _further(settled, gain == bound, samples, independent) if status == "unresolved" else None
+    return Check("min_accuracy_gain", bound, LEVEL, Finding(gain, interval, status, further))
 
 
 def _flip_finding(
     rate: float, interval: Bounds, bound: float, samples: int, independent: float, level: float
-) -> tuple[float, Bounds, Verdict, int | None]:
+) -> tuple[float, Bounds, Status, int | None]:
     low, high = interval
-    verdict = Verdict.PASS if high <= bound else Verdict.FAIL if low > bound else Verdict.UNRESOLVED
+    status: Status = "pass" if high <= bound else "fail" if low > bound else "unresolved"
 
     def settled(count: float) -> bool:
         below, above = rate_interval(rate, count, level)
         return bool(above <= bound if rate < bound else below > bound)
 
-    further = _further(settled, rate == bound, samples, independent) if verdict == Verdict.UNRESOLVED else None
-    return rate, interval, verdict, further
+    further = _further(settled, rate == bound, samples, independent) if status == "unresolved" else None
+    return rate, interval, status, further
 
 
 def _further(settled: Callable[[float], bool], at_limit: bool, samples: int, independent: float) -> int | None:
-    """n * N / N' - N for the least n at which the interval of the same rates settles the limit.
+    """Return n * N / N' - N for the smallest n at which the interval of the same rates resolves the limit.
 
-    N samples count for N' independent ones; n is found by doubling and bisection. About z^2 p (1 - p) / (p - limit)^2
-    for a rate p well above 0, which is where half the width of the interval is the distance to the limit.
+    N samples count for N' independent ones; n is found by doubling and bisection. For a rate p well above 0 it is about
+    z^2 p (1 - p) / (p - limit)^2, at which half the width of the interval is the distance to the limit.
     """
     if at_limit or independent <= 0:
         return None

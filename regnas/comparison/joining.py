@@ -1,31 +1,34 @@
-"""Several prediction files joined by sample id."""
+"""Join the predictions of several models by sample id."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regnas.comparison.reading import read_predictions, stem_of
+from regnas.comparison.files.columns import Column
+from regnas.comparison.reading import ReadPredictions, stem_of
+from regnas.comparison.samples import Samples, locate
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.flips import Predictions, align, shared_groups
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """What K models got right on the same N samples.
+    """Which of the same N samples each of K models predicts correctly.
 
     correct: [K, N]
     targets: [N]
-    classes: the names of the classes by number; None where the files number them
-    groups: [N], the cluster of each sample; None where each is its own
-    slices: text or integers [N] by the name of the column, from the first file that has it
-    left_out: columns that are no slices, with the reason
+    classes: the names of the classes by number; None if the classes are numbers
+    groups: [N], the cluster of each sample; None if each sample is its own cluster
+    slices: text or integers [N] by the name of the column, from the first model that has it
+    left_out: columns that are not used as slices, with the reason
+    ids: [N]
     """
 
     models: tuple[str, ...]
@@ -35,46 +38,92 @@ class Joined:
     groups: NDArray[np.int64] | None
     slices: Mapping[str, NDArray[Any]]
     left_out: Mapping[str, str]
+    ids: NDArray[Any]
 
     @property
     def samples(self) -> int:
         return len(self.targets)
 
 
-def join_files(paths: Sequence[Path]) -> Joined:
-    """Read the files one after another, keeping of each but the first no more than what it got right."""
-    if len(paths) < 2:
-        raise ConfigurationError(f"a comparison needs at least two prediction files, got {len(paths)}")
-    names = model_names(paths)
-    leader = read_predictions(paths[0], model=names[0])
+@dataclass(frozen=True)
+class Source:
+    """A model whose predictions are not read yet.
+
+    read: gets what is known about the samples, and the slices that are known already
+    """
+
+    name: str
+    read: Callable[[Samples, Collection[str]], ReadPredictions]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What the caller says about the samples, in the order of ``ids``, or of the first model if ``ids`` is None."""
+
+    ids: NDArray[Any] | None = None
+    target: Column | None = None
+    groups: NDArray[np.int64] | None = None
+    slices: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def in_order(self, samples: Samples, ids: NDArray[Any]) -> Given:
+        """Return the clusters and slices in the order of the first model."""
+        assert samples.ids is not None  # the first model is read
+        for name, values in (
+            ("groups", self.groups),
+            *((f'slices["{name}"]', each) for name, each in self.slices.items()),
+        ):
+            if values is not None and len(values) != len(samples.ids):
+                raise ArtifactError(
+                    f"{name} must have {len(samples.ids):,} values, one per sample, got {len(values):,}"
+                )
+        position = locate(samples.ids, ids, "the first model")
+        groups = None if self.groups is None else self.groups[position]
+        return replace(self, groups=groups, slices={name: values[position] for name, values in self.slices.items()})
+
+
+NOTHING = Given()
+
+
+def join(sources: Sequence[Source], given: Given = NOTHING) -> Joined:
+    """Read the models one after another. Of all but the first, keep only which samples they predict correctly."""
+    if len(sources) < 2:
+        raise ConfigurationError(f"a comparison needs at least two models, got {len(sources)}")
+    samples = Samples(given.ids, given.target, "unknown" if given.ids is None else "given")
+    leader = sources[0].read(samples, given.slices)
     first, classes = leader.predictions, leader.classes
-    correct = np.empty((len(paths), len(first)), dtype=np.bool_)
+    samples = samples.after(first.ids, leader.named)
+    given = given.in_order(samples, first.ids)
+    if given.groups is not None:
+        first = first.changed(groups=given.groups)
+    correct = np.empty((len(sources), len(first)), dtype=np.bool_)
     correct[0] = first.correct
-    slices, left_out = dict(leader.slices), dict(leader.left_out)
-    for place, (path, name) in enumerate(zip(paths[1:], names[1:], strict=True), start=1):
-        read = read_predictions(path, model=name, without_slices={*slices, *left_out})
-        first, other, classes = _with_common_classes(first, read.predictions, classes, read.classes)
+    slices, left_out = {**given.slices, **leader.slices}, dict(leader.left_out)
+    for place, source in enumerate(sources[1:], start=1):
+        read = source.read(samples, {*slices, *left_out})
+        own = read.predictions if given.groups is None else read.predictions.changed(groups=None)
+        first, other, classes = _with_common_classes(first, own, classes, read.classes)
         first, other = with_common_ids(first, other)
         aligned = align([first, other])
         correct[place] = aligned[1].correct
         first = first.changed(groups=shared_groups(aligned))
         if read.slices:
-            numbered = other.answered_by(name, np.arange(len(other)))
-            position = align([first, numbered])[1].predicted  # [N], where the file keeps the n-th sample of the first
+            numbered = other.answered_by(source.name, np.arange(len(other)))
+            position = align([first, numbered])[1].predicted  # [N], the row of the n-th sample of the first model
             slices |= {column: values[position] for column, values in read.slices.items()}
         left_out |= read.left_out
-    return Joined(names, correct, first.targets, classes, first.groups, slices, left_out)
+    names = tuple(source.name for source in sources)
+    return Joined(names, correct, first.targets, classes, first.groups, slices, left_out, first.ids)
 
 
 def model_names(paths: Sequence[Path]) -> tuple[str, ...]:
-    """The stems of the files; of those that are alike as much of their folders as tells them apart."""
+    """Name each model by the stem of its file, with as many folders before it as tell equal stems apart."""
     whole = [path.absolute().with_suffix("") for path in paths]
     for place, path in enumerate(whole):
         if path in whole[:place]:
             other = paths[whole.index(path)]
             raise ConfigurationError(
-                f'{other} and {paths[place]} would both be called "{stem_of(paths[place])}": give each model a file of '
-                "its own name"
+                f'{other} and {paths[place]} would both be called "{stem_of(paths[place])}": give each model a file '
+                "with its own name"
             )
     return tuple(_name(path, [each for each in whole if each.name == path.name]) for path in whole)
 
@@ -89,7 +138,7 @@ def _name(path: Path, alike: Sequence[Path]) -> str:
 def _with_common_classes(
     first: Predictions, other: Predictions, classes: tuple[str, ...] | None, other_classes: tuple[str, ...] | None
 ) -> tuple[Predictions, Predictions, tuple[str, ...] | None]:
-    """Both numbered by one list of classes: the names of the first, then those that only the other has."""
+    """Number both by one list of classes: the names of the first, then those that only the other has."""
     if classes is None and other_classes is None:
         return first, other, None
     named, numbered = (other, first) if classes is None else (first, other)
@@ -109,14 +158,14 @@ def _with_common_classes(
 
 
 def _written_out(predictions: Predictions) -> tuple[Predictions, tuple[str, ...]]:
-    """Numbers taken for names: in a file without types, classes called 0, 1 and so on look like numbers."""
+    """Take numbers for names: in a file without types, classes called 0, 1 and so on look like numbers."""
     values = np.union1d(predictions.targets, predictions.predicted)
     targets, predicted = (np.searchsorted(values, each) for each in (predictions.targets, predictions.predicted))
     return predictions.changed(targets=targets, predicted=predicted), tuple(str(each) for each in values.tolist())
 
 
 def with_common_ids(first: Predictions, other: Predictions) -> tuple[Predictions, Predictions]:
-    """Integers written out where the other has texts: CSV cannot tell whether an id is one or the other."""
+    """Write integer ids as text if the other ids are text: CSV does not tell one from the other."""
     if first.ids.dtype.kind == other.ids.dtype.kind:
         return first, other
     first, other = (replace(each, ids=each.ids.astype(np.str_)) for each in (first, other))

@@ -1,8 +1,8 @@
-"""Predictions of any model from a file of any of the formats.
+"""Read the predictions of a model from a file of any format, from a data frame, or from arrays.
 
-A file has the columns ``id``, ``target`` and ``predicted``, or instead of the last scores (``logits``,
-``probabilities``), of which the highest is the answer. ``group`` is the cluster of a sample; every further column of
-texts or integers is a slice.
+The columns are ``id``, ``target`` and ``predicted``. Scores (``logits`` or ``probabilities``) can replace the last: the
+class with the highest score is predicted. ``group`` is the cluster of a sample. Every other column of texts or integers
+is a slice.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from regnas.comparison.files.columns import (
     too_many,
 )
 from regnas.comparison.files.readers import READERS
+from regnas.comparison.samples import UNKNOWN, Samples, length
 from regnas.components.registry import nearest
 from regnas.errors import ArtifactError
 from regnas.flips import Predictions
@@ -40,56 +41,86 @@ SMALLEST = float(np.finfo(np.float32).tiny)
 
 @dataclass(frozen=True, eq=False)
 class ReadPredictions:
-    """What one file says.
+    """The content of one file, frame or array.
 
-    classes: the names of the classes by number; None where the file numbers them itself
+    classes: the names of the classes by number; None if the classes are numbers
     slices: text or integers [N] by the name of the column
-    left_out: columns that are no slices, with the reason
+    left_out: columns that are not used as slices, with the reason
+    named: whether the samples have ids of their own; otherwise they are known by their row
     """
 
     predictions: Predictions
     classes: tuple[str, ...] | None
     slices: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    named: bool = True
 
 
 def read_predictions(
-    path: Path, keep_scores: bool = False, *, model: str | None = None, without_slices: Collection[str] = ()
+    path: Path,
+    keep_scores: bool = False,
+    *,
+    model: str | None = None,
+    without_slices: Collection[str] = (),
+    samples: Samples = UNKNOWN,
 ) -> ReadPredictions:
-    """Read a prediction file; only the columns that are needed, and scores only to keep them or to find the answers.
+    """Read a prediction file: only the columns that are needed, and scores only if there is no predicted class.
 
-    model: what to call it; by default the stem of the file
-    without_slices: columns that another file has given already
+    keep_scores: read the scores in any case, and keep them
+    model: the name of the model; by default the stem of the file
+    without_slices: columns that another file has provided already
+    samples: the ids and targets that are known from elsewhere
     """
-    file = _open(path)
+    called = model if model is not None else stem_of(path)
+    needs_ids = samples.naming != "given"
+    return read_columns(_open(path), str(path), called, keep_scores, without_slices, samples, needs_ids)
+
+
+def read_columns(
+    file: PredictionFile,
+    where: str,
+    model: str,
+    keep_scores: bool = False,
+    without_slices: Collection[str] = (),
+    samples: Samples = UNKNOWN,
+    needs_ids: bool = False,
+) -> ReadPredictions:
+    """Read and check the predictions of an opened file, or of anything else that has columns.
+
+    where: the start of every error message, such as the path
+    needs_ids: refuse columns without ids; otherwise they are known by their row
+    """
     scores = _scores(file, keep_scores)
-    _check_columns(path, file)
+    _check_columns(where, file, [ID] * needs_ids + [TARGET] * (samples.target is None))
     slices = [name for name in file.columns if name not in NOT_SLICES and name not in without_slices]
     kept = [name for name in (ID, TARGET, PREDICTED, GROUP) if name in file.columns]
     content = file.read([*kept, *slices], scores)
     read = {name: column for name, column in content.columns.items() if not isinstance(column, str)}
-    ids = read[ID]
-    assert not isinstance(ids, Coded)  # by every format
+    own_ids = read.pop(ID, None)
+    assert not isinstance(own_ids, Coded)  # by every format
+    counted = content.scores if content.scores is not None else read[PREDICTED]
+    ids = samples.name_rows(own_ids, length(counted), where)
     for name, column in read.items():
-        length = len(column.codes if isinstance(column, Coded) else column)
-        if length != len(ids):
-            raise ArtifactError(f'{path}: "{name}" has {length:,} values for {len(ids):,} ids')
-    logits = None if content.scores is None else _logits(content.scores, scores, len(ids), path)
-    targets, predicted, classes = _classes(encode(read[TARGET]), read.get(PREDICTED), logits, path)
-    groups = clusters(encode(read[GROUP]), f'{path}: "{GROUP}"') if GROUP in read else None
-    called = model if model is not None else stem_of(path)
+        if length(column) != len(ids):
+            raise ArtifactError(
+                f'{where}: "{name}" must have {len(ids):,} values, one per sample, got {length(column):,}'
+            )
+    logits = None if content.scores is None else _logits(content.scores, scores, len(ids), where)
+    target = samples.target_of(ids, read.get(TARGET), where)
+    targets, predicted, classes = _classes(encode(target), read.get(PREDICTED), logits, where)
+    groups = clusters(encode(read[GROUP]), f'{where}: "{GROUP}"') if GROUP in read else None
     try:
-        predictions = Predictions(called, ids, targets, predicted, logits if keep_scores else None, groups)
+        predictions = Predictions(model, ids, targets, predicted, logits if keep_scores else None, groups)
     except ArtifactError as error:
-        raise ArtifactError(f"{path}: {error}") from None
-    usable, left_out = _slices({name: content.columns[name] for name in slices})
-    return ReadPredictions(predictions, classes, usable, left_out)
+        raise ArtifactError(f"{where}: {error}") from None
+    usable, left_out = usable_slices({name: content.columns[name] for name in slices})
+    return ReadPredictions(predictions, classes, usable, left_out, named=own_ids is not None)
 
 
 def number_classes(read: ReadPredictions, path: Path, classes: Sequence[str]) -> Predictions:
-    """The predictions by the numbers of these classes, if the file names its classes.
+    """Number the predictions by these classes, if the file names its classes.
 
-    Scores are dropped then: which of their columns is which class is not known from names alone.
+    Scores are dropped in that case: the names alone do not say which column of scores is which class.
     """
     predictions = read.predictions
     if read.classes is None:
@@ -98,7 +129,7 @@ def number_classes(read: ReadPredictions, path: Path, classes: Sequence[str]) ->
     strangers = [name for name in read.classes if name not in place]
     if strangers:
         raise ArtifactError(
-            f"{path} names {len(strangers):,} classes that the data do not have, such as "
+            f"{path} names {len(strangers):,} classes that the data does not have, such as "
             f"{', '.join(repr(name) for name in strangers[:3])}"
         )
     numbers = np.array([place[name] for name in read.classes], dtype=np.int64)
@@ -111,7 +142,7 @@ def number_classes(read: ReadPredictions, path: Path, classes: Sequence[str]) ->
 
 
 def stem_of(path: Path) -> str:
-    """The file's name without its suffix, as text that can be written anywhere."""
+    """Return the name of the file without its suffix, as text that can be written anywhere."""
     return os.fsencode(path.stem).decode("utf-8", "replace")
 
 
@@ -129,56 +160,57 @@ def _open(path: Path) -> PredictionFile:
 
 
 def _scores(file: PredictionFile, keep: bool) -> str | None:
-    """Which scores to read: none where nothing needs them."""
+    """Return which scores to read, or None if they are not needed."""
     if not file.scores or (PREDICTED in file.columns and not keep):
         return None
     return file.scores[0]
 
 
-def _check_columns(path: Path, file: PredictionFile) -> None:
+def _check_columns(where: str, file: PredictionFile, needed: Sequence[str]) -> None:
     held = [*file.columns, *file.scores]
-    missing = [name for name in (ID, TARGET) if name not in file.columns]
+    missing = [name for name in needed if name not in file.columns]
     if PREDICTED not in file.columns and not file.scores:
         missing.append(PREDICTED)
     if missing:
         other = [name for name in held if name not in NOT_SLICES]
         hint = next((hint for name in missing if (hint := nearest(name, other))), "")
         lacking = _listed(missing, "and") + (" (or logits, or probabilities)" if PREDICTED in missing else "")
-        raise ArtifactError(f"{path} lacks {lacking}; it holds {', '.join(held) or 'nothing'}{hint}")
+        raise ArtifactError(f"{where} lacks {lacking}; it holds {', '.join(held) or 'nothing'}{hint}")
 
 
-def _logits(scores: NDArray[Any], kind: str | None, samples: int, path: Path) -> NDArray[np.float32]:
-    """Scores [N, C] as logits: of probabilities their logarithm, so that softmax gives them back."""
+def _logits(scores: NDArray[Any], kind: str | None, samples: int, where: str) -> NDArray[np.float32]:
+    """Convert scores [N, C] to logits: of probabilities the logarithm, so that softmax gives them back."""
     if scores.shape[0] != samples or scores.shape[1] == 0:
-        raise ArtifactError(f'{path}: "{kind}" has shape {list(scores.shape)}, expected [{samples}, C]')
+        raise ArtifactError(f'{where}: "{kind}" has shape {list(scores.shape)}, expected [{samples}, C]')
     with np.errstate(over="ignore"):  # what overflows becomes infinite and is refused just below
         values = scores.astype(np.float32, copy=False)
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         raise ArtifactError(
-            f'{path}: "{kind}" is not finite for {len(bad):,} samples, such as that of row {bad[0] + 1:,}'
+            f'{where}: "{kind}" is not finite for {len(bad):,} samples, such as that of row {bad[0] + 1:,}'
         )
     if kind == "logits":
         return values
     if values.min() < 0 or values.max() > 1.001:
         raise ArtifactError(
-            f'{path}: "{kind}" goes from {values.min():g} to {values.max():g}, not from 0 to 1; call it logits if it is'
+            f'{where}: "{kind}" must be between 0 and 1, got {values.min():g} to {values.max():g}. '
+            "Call the column logits if that is what it holds."
         )
     return np.log(np.maximum(values, SMALLEST))
 
 
 def _classes(
-    target: Column, answer: Column | None, logits: NDArray[np.float32] | None, path: Path
+    target: Column, answer: Column | None, logits: NDArray[np.float32] | None, where: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...] | None]:
-    """Targets and answers as numbers, and the names of the classes where the file has names."""
-    at_target, at_answer = f'{path}: "{TARGET}"', f'{path}: "{PREDICTED}"'
+    """Convert targets and predicted classes to numbers; also return the names of the classes if there are names."""
+    at_target, at_answer = f'{where}: "{TARGET}"', f'{where}: "{PREDICTED}"'
     whole = numbers(target, at_target)
     if answer is None:
         assert logits is not None  # _check_columns has seen to it
         if whole is None:
             raise ArtifactError(
-                f'{path} names its classes and lacks "{PREDICTED}": which column of scores is which class is unknown; '
-                f'add "{PREDICTED}", or number the classes by column'
+                f'{where} names its classes and lacks "{PREDICTED}", so the class of each column of scores is unknown. '
+                f'Add "{PREDICTED}", or number the classes by column.'
             )
         return whole, logits.argmax(axis=1), None
     answer = encode(answer)
@@ -187,13 +219,13 @@ def _classes(
         return whole, whole_answer, None
     if not (isinstance(target, Coded) and isinstance(answer, Coded)):
         raise ArtifactError(
-            f'{path}: "{TARGET}" and "{PREDICTED}" differ in kind, integers and names: write both in one way'
+            f'{where}: "{TARGET}" and "{PREDICTED}" must both be integers or both be names, got one of each'
         )
     return merge(complete(target, at_target), complete(answer, at_answer))
 
 
-def _slices(columns: Mapping[str, Column | str]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Arrays by name, and the reasons for what is left out."""
+def usable_slices(columns: Mapping[str, Column | str]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the slices by name, and for every other column the reason why it is not one."""
     usable: dict[str, NDArray[Any]] = {}
     left_out: dict[str, str] = {}
     for name, given in columns.items():

@@ -51,7 +51,7 @@ class Predictions:
         if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
             raise self._error(f"ids must be text or integers of shape [N], not {ids.dtype} {list(ids.shape)}")
         if len(ids) == 0:
-            raise self._error("there is no sample, so that no rate is defined")
+            raise self._error("at least one sample is required")
         self._keep("ids", ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False))
         order, twice = quick_order(self.ids)
         self._keep("id_order", order)

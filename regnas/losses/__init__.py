@@ -1,6 +1,17 @@
-"""Losses for training that does not regress: one file a loss, each ``(logits, targets, reference) -> [N]``.
+"""Losses for training that does not regress, usable in any training loop: one file per loss.
 
-Feature losses have the same shape on what the classifier reads: ``(features, targets, embedding) -> [N]``.
+Every loss is called as ``loss(logits, targets, reference, reduction="none")`` with ``logits`` [N, C] of the network,
+``targets`` [N] and ``reference`` [N, C], the logits of the model that it must not regress against. The result is [N],
+or a scalar with ``reduction="mean"`` or ``"sum"``. Feature losses take the input of the classifier instead of logits.
+
+>>> import torch
+>>> from regnas import losses
+>>> loss = losses.LogitDifferenceInhibition(top_k=2)
+>>> logits, reference = torch.tensor([[1.0, 2.0, 4.0]]), torch.tensor([[1.0, 1.0, 1.0]])
+>>> loss(logits, torch.tensor([0]), reference)
+tensor([5.])
+>>> losses.CrossEntropy()(logits, torch.tensor([2]), reference, reduction="mean").round(decimals=3)
+tensor(0.1700)
 """
 
 from __future__ import annotations
@@ -15,7 +26,7 @@ from regnas.losses.bayesian_update import BayesianUpdate, cost_ratio_decision
 from regnas.losses.centered_logit_distance import CenteredLogitDistance
 from regnas.losses.cross_entropy import CrossEntropy
 from regnas.losses.dynamic_focal_distillation import DynamicFocalDistillation
-from regnas.losses.features import Embedding, FeatureLoss, match
+from regnas.losses.features import Embedding, FeatureLoss, PerSampleFeatureLoss, match
 from regnas.losses.flip_hinge import FlipHinge
 from regnas.losses.focal_distillation import FocalDistillationKL, FocalDistillationLM
 from regnas.losses.gated_distillation import GatedDistillation
@@ -24,14 +35,17 @@ from regnas.losses.known_classes import on_known_classes
 from regnas.losses.logit_difference_inhibition import LogitDifferenceInhibition
 from regnas.losses.margin_cross_entropy import MarginCrossEntropy
 from regnas.losses.naive import Naive
+from regnas.losses.per_sample import PerSampleLoss
 from regnas.losses.regression_alleviating import RegressionAlleviating
 from regnas.losses.symmetric_divergence import SymmetricDivergence
 
+FocalDistillation = FocalDistillationKL  # the divergence is what distillation usually means
+
 
 class Loss(Protocol):
-    """A loss for each sample, not yet averaged.
+    """A loss per sample, [N]; what training expects of a loss.
 
-    ``logits`` [N, C] are the network's, ``reference`` [N, C] those of the network it shall not contradict.
+    ``logits`` [N, C] are those of the network, ``reference`` [N, C] those of a model that it must not regress against.
     """
 
     def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor: ...
@@ -77,6 +91,7 @@ __all__ = [
     "Embedding",
     "FeatureLoss",
     "FlipHinge",
+    "FocalDistillation",
     "FocalDistillationKL",
     "FocalDistillationLM",
     "GatedDistillation",
@@ -85,6 +100,8 @@ __all__ = [
     "Loss",
     "MarginCrossEntropy",
     "Naive",
+    "PerSampleFeatureLoss",
+    "PerSampleLoss",
     "RegressionAlleviating",
     "SymmetricDivergence",
     "cost_ratio_decision",

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from regnas.losses.features import Embedding, match
+from regnas.losses.features import Embedding, PerSampleFeatureLoss, match
 from regnas.losses.known_classes import spread
 
 
 @dataclass(frozen=True)
-class BackwardCompatible:
+class BackwardCompatible(PerSampleFeatureLoss):
     """BCT: cross-entropy with the labels of the old model's fixed classifier on the new features.
 
-    -log softmax(W f + b)_y, with f the new features brought to the old width, W and b the old classifier and y the
-    label; 0 where y is a class that the old classifier does not have.
+    -log softmax(W f + b)_y, with f the new features at the old width, W and b the old classifier and y the label;
+    0 if y is a class that the old classifier does not have.
     """
 
-    def __call__(self, features: Tensor, targets: Tensor, reference: Embedding) -> Tensor:
+    def per_sample(self, features: Tensor, targets: Tensor, reference: Embedding) -> Tensor:
         classes, width = reference.weight.shape
         known = targets < classes  # [N]
         own = match(features[known], width)  # [N, D'] -> [M, D'] -> [M, D]

@@ -14,13 +14,19 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regnas.losses.known_classes import known_logits
+from regnas.losses.per_sample import PerSampleLoss
 
 
 def cost_ratio_decision(log_posterior: Tensor, old_prediction: Tensor, cost_ratio: float) -> Tensor:
-    """The best class k if posterior(k) > cost_ratio * posterior(old prediction), else the old prediction.
+    """Return the best class k if posterior(k) > cost_ratio * posterior(old prediction), else the old prediction.
 
-    ``log_posterior`` [N, C] may lack its normalization, a constant for each sample; ``old_prediction`` [N] are classes.
-    Returns classes [N].
+    Args:
+        log_posterior: [N, C]; the normalization, a constant per sample, may be missing.
+        old_prediction: classes [N].
+        cost_ratio: what a negative flip costs, in positive flips.
+
+    Returns:
+        Classes [N].
     """
     highest, best = log_posterior.max(dim=1)  # [N, C] -> [N], [N]
     old = log_posterior.gather(1, old_prediction.unsqueeze(1)).squeeze(1)  # [N, C] -> [N, 1] -> [N]
@@ -28,22 +34,22 @@ def cost_ratio_decision(log_posterior: Tensor, old_prediction: Tensor, cost_rati
 
 
 @dataclass(frozen=True)
-class BayesianUpdate:
-    """BU-CR: cross-entropy with the reference's prediction, or with the posterior's where that is far surer.
+class BayesianUpdate(PerSampleLoss):
+    """BU-CR: cross-entropy with the reference's prediction, or with the posterior's if that is far more certain.
 
     -log softmax(z)_t, with the posterior q_k proportional to softmax(r)_k * softmax(z)_k, the reference's prediction
     o = argmax_k r_k and the target t = argmax_k q_k if max_k q_k > cost_ratio * q_o, else o; z are the network's
     logits, r the reference's. ``cost_ratio`` is what a negative flip costs, in positive flips. No gradient passes
-    through the target, and the labels are not looked at.
+    through the target, and the labels are not used.
     """
 
     cost_ratio: float = 2.0
 
     def __post_init__(self) -> None:
         if not self.cost_ratio >= 1:
-            raise ValueError(f"cost_ratio is {self.cost_ratio}: it has to be 1 or above")
+            raise ValueError(f"cost_ratio must be 1 or above, got {self.cost_ratio}")
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         likelihood = F.log_softmax(known_logits(logits, reference).detach(), dim=1)  # [N, C] -> [N, K]
         log_posterior = F.log_softmax(reference.detach(), dim=1) + likelihood  # [N, K]
         decision = cost_ratio_decision(log_posterior, reference.argmax(dim=1), self.cost_ratio)  # [N, K] -> [N]

@@ -1,4 +1,4 @@
-"""A distance of logits that bears large weights from the first step on."""
+"""A distance of logits that stays stable with large weights from the first step on."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from torch import Tensor, nn
 
 from regnas.losses.known_classes import known_logits
 from regnas.losses.limits import require_positive
+from regnas.losses.per_sample import PerSampleLoss
 
 
 @dataclass(frozen=True)
-class CenteredLogitDistance:
+class CenteredLogitDistance(PerSampleLoss):
     """Mean over classes of Huber(centered logit - centered reference logit), quadratic up to ``delta``.
 
-    A softmax does not see what is added to all logits alike, so their mean is subtracted first. Beyond ``delta`` the
-    pull grows no further, since the squared distances of networks that are still far apart make a training diverge.
+    A softmax ignores a constant that is added to all logits, so their mean is subtracted first. Beyond ``delta`` the
+    gradient does not grow: squared distances between networks that are still far apart make training diverge.
     """
 
     delta: float = 1.0
@@ -23,7 +24,7 @@ class CenteredLogitDistance:
     def __post_init__(self) -> None:
         require_positive(delta=self.delta)
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         own = known_logits(logits, reference)  # [N, C] -> [N, K]
         centered = own - own.mean(dim=1, keepdim=True)  # [N, K]
         wanted = reference - reference.mean(dim=1, keepdim=True)  # [N, K]

@@ -1,4 +1,4 @@
-"""Distillation that switches itself on where the network is behind its reference (Xie et al., ACL 2021)."""
+"""Distillation that is on only if the network is behind its reference (Xie et al., ACL 2021)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from torch import Tensor
 
 from regnas.losses.knowledge_distillation import scaled_divergence
 from regnas.losses.limits import require_positive
+from regnas.losses.per_sample import PerSampleLoss
 
 
 @dataclass(frozen=True)
-class DynamicFocalDistillation:
-    """Dynamic FD: temperature-scaled divergence where the reference gives the label more probability.
+class DynamicFocalDistillation(PerSampleLoss):
+    """Dynamic FD: temperature-scaled divergence if the reference gives the label more probability.
 
     1[p_r(y) > p_z(y)] * tau^2 * KL(softmax(r / tau) || softmax(z / tau)), with z the network's logits, r the
     reference's, y the label and tau the temperature; the probabilities p of the gate are at temperature 1 and among
@@ -25,7 +26,7 @@ class DynamicFocalDistillation:
     def __post_init__(self) -> None:
         require_positive(temperature=self.temperature)
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         # -log p(y) of each: unlike p itself it still tells apart two probabilities that are both nearly 0.
         surprise = F.cross_entropy(logits.detach(), targets, reduction="none")  # [N, C] -> [N]
         reference_surprise = F.cross_entropy(reference.detach(), targets, reduction="none")  # [N, C] -> [N]

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from regnas.losses.limits import require_positive
+from regnas.losses.per_sample import PerSampleLoss
 
 
 @dataclass(frozen=True)
-class FlipHinge:
+class FlipHinge(PerSampleLoss):
     """Hinge on the margin of samples that the reference predicts correctly.
 
     1[argmax_k r_k = y] * max(0, m - (z_y - max_{k != y} z_k)) / m, with z the network's logits, r the reference's, y
@@ -24,7 +25,7 @@ class FlipHinge:
     def __post_init__(self) -> None:
         require_positive(margin=self.margin)
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         correct = reference.argmax(dim=1) == targets  # [N, K] -> [N]
         label = targets.unsqueeze(1)  # [N, 1]
         highest_other = logits.scatter(1, label, -torch.inf).amax(dim=1)  # [N, C] -> [N]

@@ -1,4 +1,4 @@
-"""Focal distillation: be like the reference above all where it is right (PCT: Yan et al., CVPR 2021, eq. 7 to 9).
+"""Focal distillation: follow the reference above all if it is correct (PCT: Yan et al., CVPR 2021, eq. 7 to 9).
 
 Both forms weight a distance to the reference by alpha + beta * 1[the reference predicts the label].
 """
@@ -12,6 +12,7 @@ from torch import Tensor
 from regnas.losses.knowledge_distillation import scaled_divergence
 from regnas.losses.known_classes import known_logits
 from regnas.losses.limits import require_not_negative, require_positive
+from regnas.losses.per_sample import PerSampleLoss
 
 
 def focal_weight(reference: Tensor, targets: Tensor, alpha: float, beta: float) -> Tensor:
@@ -20,7 +21,7 @@ def focal_weight(reference: Tensor, targets: Tensor, alpha: float, beta: float) 
 
 
 @dataclass(frozen=True)
-class FocalDistillationKL:
+class FocalDistillationKL(PerSampleLoss):
     """FD-KL: temperature-scaled divergence, weighted more if the reference is correct."""
 
     alpha: float = 1.0
@@ -31,13 +32,13 @@ class FocalDistillationKL:
         require_not_negative(alpha=self.alpha, beta=self.beta)
         require_positive(temperature=self.temperature)
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         distance = scaled_divergence(logits, reference, self.temperature)  # [N]
         return focal_weight(reference, targets, self.alpha, self.beta) * distance
 
 
 @dataclass(frozen=True)
-class FocalDistillationLM:
+class FocalDistillationLM(PerSampleLoss):
     """FD-LM: half the mean squared distance of the logits, weighted more if the reference is correct.
 
     (alpha + beta 1[argmax_k r_k = y]) / 2 * mean over the K classes of (z_k - r_k)^2, with z the network's logits, r
@@ -51,6 +52,6 @@ class FocalDistillationLM:
     def __post_init__(self) -> None:
         require_not_negative(alpha=self.alpha, beta=self.beta)
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         distance = 0.5 * (known_logits(logits, reference) - reference).square().mean(dim=1)  # [N, K] -> [N]
         return focal_weight(reference, targets, self.alpha, self.beta) * distance

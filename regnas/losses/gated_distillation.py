@@ -1,4 +1,4 @@
-"""Distillation where the network is wrong, or where it is right: the gate of MUSCLE (Echterhoff et al., EMNLP 2024)."""
+"""Distillation only if the network is wrong, or only if it is correct: MUSCLE (Echterhoff et al., EMNLP 2024)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from torch import Tensor
 
 from regnas.losses.knowledge_distillation import scaled_divergence
 from regnas.losses.limits import require_positive
+from regnas.losses.per_sample import PerSampleLoss
 
 
 @dataclass(frozen=True)
-class GatedDistillation:
-    """Temperature-scaled divergence only where the network itself is wrong (or only where it is right).
+class GatedDistillation(PerSampleLoss):
+    """Temperature-scaled divergence only if the network itself is wrong (or only if it is correct).
 
     1[argmax_k z_k != y] * tau^2 * KL(softmax(r / tau) || softmax(z / tau)), with z the network's logits, r the
-    reference's, y the label and tau the temperature; ``where = "right"`` turns the gate around. The gate looks at all
-    classes of the network, the divergence at those that both know; the gate passes no gradient. The method is the sum
-    of two: to the old model where the network is wrong, and to the new model that was trained without treatment where
-    it is right.
+    reference's, y the label and tau the temperature; ``where = "right"`` inverts the gate. The gate uses all
+    classes of the network, the divergence only those that both know. The gate passes no gradient. The method is a sum
+    of two: toward the old model if the network is wrong, and toward an ordinary new model if it is correct.
     """
 
     where: Literal["right", "wrong"] = "wrong"
@@ -27,10 +27,10 @@ class GatedDistillation:
 
     def __post_init__(self) -> None:
         if self.where not in ("right", "wrong"):
-            raise ValueError(f'where is "{self.where}": it has to be "right" or "wrong"')
+            raise ValueError(f'where must be "right" or "wrong", got "{self.where}"')
         require_positive(temperature=self.temperature)
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         right = logits.argmax(dim=1) == targets  # [N, C] -> [N]
         gate = right if self.where == "right" else ~right
         return gate * scaled_divergence(logits, reference, self.temperature)  # [N]

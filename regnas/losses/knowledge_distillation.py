@@ -1,4 +1,4 @@
-"""Distillation to a reference on all samples alike (Hinton, Vinyals and Dean, 2015)."""
+"""Distillation to a reference, all samples alike (Hinton, Vinyals and Dean, 2015)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from torch import Tensor
 
 from regnas.losses.known_classes import known_logits
 from regnas.losses.limits import require_positive
+from regnas.losses.per_sample import PerSampleLoss
 
 
 def scaled_divergence(logits: Tensor, reference: Tensor, temperature: float) -> Tensor:
-    """tau^2 * KL(softmax(reference / tau) || softmax(logits / tau)) among the classes that both know, per sample.
+    """Return tau^2 * KL(softmax(reference / tau) || softmax(logits / tau)) over the classes that both know: [N].
 
     The factor tau^2 keeps the gradients of the size they have at tau = 1. For large tau this becomes half the mean over
     the classes of the squared distance of the centered logits, so it does not grow with their number.
@@ -27,7 +28,7 @@ def scaled_divergence(logits: Tensor, reference: Tensor, temperature: float) -> 
 
 
 @dataclass(frozen=True)
-class KnowledgeDistillation:
+class KnowledgeDistillation(PerSampleLoss):
     """Temperature-scaled divergence from the reference, all samples alike."""
 
     temperature: float = 1.0
@@ -35,5 +36,5 @@ class KnowledgeDistillation:
     def __post_init__(self) -> None:
         require_positive(temperature=self.temperature)
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         return scaled_divergence(logits, reference, self.temperature)

@@ -9,10 +9,11 @@ from torch import Tensor
 
 from regnas.losses.known_classes import known_logits
 from regnas.losses.limits import require_not_negative, require_positive
+from regnas.losses.per_sample import PerSampleLoss
 
 
 @dataclass(frozen=True)
-class LogitDifferenceInhibition:
+class LogitDifferenceInhibition(PerSampleLoss):
     """LDI: mean over the reference's K highest classes of max(0, |logit - reference logit| - margin)^p.
 
     The paper prints a sum over the classes; its authors ran a mean over K classes without the class of the label, with
@@ -29,9 +30,9 @@ class LogitDifferenceInhibition:
         require_positive(power=self.power)
         require_not_negative(margin=self.margin)
         if self.top_k < 1:
-            raise ValueError(f"top_k is {self.top_k}: it has to be 1 or above")
+            raise ValueError(f"top_k must be 1 or above, got {self.top_k}")
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         candidates = reference.detach()  # [N, K]
         available = reference.shape[1]
         if self.exclude_target and available > 1:

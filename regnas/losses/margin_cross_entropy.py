@@ -1,4 +1,4 @@
-"""Cross-entropy that asks for a margin between old and added classes (MPT: Ricci et al., AAAI 2026)."""
+"""Cross-entropy with a margin between old and added classes (MPT: Ricci et al., AAAI 2026)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regnas.losses.limits import require_not_negative
+from regnas.losses.per_sample import PerSampleLoss
 
 
 @dataclass(frozen=True)
-class MarginCrossEntropy:
-    """Cross-entropy on logits that are raised by ``bias`` for added classes; looks at no reference.
+class MarginCrossEntropy(PerSampleLoss):
+    """Cross-entropy on logits that are raised by ``bias`` for added classes; the reference is not used.
 
     -log softmax(z + b * a)_y, with z the network's logits, y the label, b the bias, and a_k = 0 for the first
     ``known_classes`` and 1 for the classes after them. During training an old class has to beat the added classes by b
@@ -26,7 +27,7 @@ class MarginCrossEntropy:
     def __post_init__(self) -> None:
         require_not_negative(bias=self.bias, known_classes=self.known_classes)
 
-    def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
+    def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         added = torch.arange(logits.shape[1], device=logits.device) >= self.known_classes  # [C]
         raised = logits + self.bias * added.to(logits.dtype)  # [N, C] + [C] -> [N, C]
         return F.cross_entropy(raised, targets, reduction="none")  # [N, C] -> [N]

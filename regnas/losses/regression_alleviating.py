@@ -8,16 +8,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regnas.losses.features import Embedding, match
+from regnas.losses.features import Embedding, PerSampleFeatureLoss, match
 from regnas.losses.limits import require_positive
 
 
 @dataclass(frozen=True)
-class RegressionAlleviating:
-    """RACT: each sample nearer to its own old features than to other classes' features, old and new.
+class RegressionAlleviating(PerSampleFeatureLoss):
+    """RACT: pull each sample toward its own old features, and away from features of other classes, old and new.
 
     -log(e_i / (e_i + sum_k exp(<f_i, r_k> / t) + sum_k exp(<f_i, f_k> / t))), where e_i = exp(<f_i, r_i> / t) and
-    both sums run over the samples k of the batch with another label than i. f are the new features brought to the old
+    both sums run over the samples k of the batch with another label than i. f are the new features at the old
     width, r the old ones, both of length 1, and t is the temperature. The old features pass no gradient.
     """
 
@@ -26,7 +26,7 @@ class RegressionAlleviating:
     def __post_init__(self) -> None:
         require_positive(temperature=self.temperature)
 
-    def __call__(self, features: Tensor, targets: Tensor, reference: Embedding) -> Tensor:
+    def per_sample(self, features: Tensor, targets: Tensor, reference: Embedding) -> Tensor:
         old = F.normalize(reference.features.detach(), dim=1)  # [N, D]
         new = F.normalize(match(features, old.shape[1]), dim=1)  # [N, D'] -> [N, D]
         positive = (new * old).sum(dim=1) / self.temperature  # [N, D] -> [N]

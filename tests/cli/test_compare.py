@@ -69,7 +69,9 @@ def test_the_table_names_models_pairs_and_what_regressed(command, files):
     assert outcome.code == 0
     assert "3 models on 10 samples" in outcome.stdout
     assert re.search(r"old → new +20\.00 \[2\.52, 55\.61\] +20\.00", outcome.stdout)
-    assert re.search(r"new → old +20\.00", outcome.stdout)
+    assert "new → old" not in outcome.stdout
+    assert "3 reverse pairs (later → earlier) are left out" in outcome.stdout
+    assert "Samples that flipped from correct to wrong, old → new: s0, s1\n" in outcome.stdout
     assert "old → new, by class: what regressed most" in outcome.stdout
     assert "old → new, by country" in outcome.stdout
 
@@ -158,6 +160,22 @@ def test_outputs_that_collide_are_refused_before_anything_is_read(refusal, files
     code, (line,) = refusal("compare", old, new, "--html", old)
     assert (code, "would overwrite the predictions" in line) == (2, True)
     assert old.read_text().startswith("id,target")
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_piped_output_is_as_wide_as_columns_says(command, files, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = command("compare", *files).stdout.splitlines()
+    assert all(len(line) <= columns for line in lines)
+    assert any(re.search(r"old → new +20\.00 \[2\.52, 55\.61\] .*\[-?\d+\.\d\d, \d+\.\d\d\]", line) for line in lines)
+    monkeypatch.delenv("COLUMNS")
+    assert any(len(line) > columns for line in command("compare", *files).stdout.splitlines())
+
+
+def test_ids_of_flipped_samples_are_for_the_json_object(command, refusal, files):
+    first = json.loads(command("compare", *files, "--json", "--ids").stdout)["pairs"][0]
+    assert (first["negative_flip_ids"], first["positive_flip_ids"]) == (["s0", "s1"], ["s8", "s9"])
+    assert refusal("compare", *files, "--ids") == (2, ["regnas: --ids must come with --json"])
 
 
 def test_neither_command_imports_what_it_does_not_need(tmp_path):

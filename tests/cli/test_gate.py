@@ -40,7 +40,7 @@ def test_a_few_samples_without_a_flip_do_not_pass(command, pair):
 
 
 def test_at_the_limit_it_is_said_that_nothing_settles_it(command, pair):
-    assert "cannot be settled at this rate" in command("gate", *pair(), "--max-nfr", "0.01").stdout
+    assert "cannot be resolved at this rate" in command("gate", *pair(), "--max-nfr", "0.01").stdout
 
 
 def test_json(command, pair):
@@ -95,7 +95,7 @@ def test_usage(refusal, pair, tmp_path):
     assert (code, "at least one limit" in line) == (2, True)
     for limits in (("--max-nfr", "2"), ("--max-nfr", "-0.1"), ("--max-class-nfr", "nan"), ("--min-accuracy-gain", "7")):
         code, (line,) = refusal("gate", *files, *limits)
-        assert (code, "must lie between" in line) == (2, True), limits
+        assert (code, f"{limits[0]} must be a fraction between" in line) == (2, True), limits
     assert refusal("gate", tmp_path / "none.csv", files[1], "--max-nfr", "0.1")[0] == 3
 
 

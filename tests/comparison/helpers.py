@@ -50,6 +50,7 @@ def joined(*patterns: str, groups: list[int] | None = None, targets: list[int] |
         targets=np.zeros(samples, dtype=np.int64) if targets is None else np.array(targets),
         classes=None,
         groups=None if groups is None else np.array(groups),
+        ids=np.arange(samples),
         slices={name: np.array(values) for name, values in slices.items()},
         left_out={},
     )

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from regnas.comparison.joining import join_files, model_names
+from regnas.comparison.inputs import join_models
+from regnas.comparison.joining import model_names
 from regnas.errors import ArtifactError, ConfigurationError
 
 from .helpers import FORMATS, write
@@ -15,7 +16,7 @@ from .helpers import FORMATS, write
 
 def refusal(*paths: Path, kind=ArtifactError) -> str:
     with pytest.raises(kind) as caught:
-        join_files(paths)
+        join_models(list(paths))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -34,7 +35,7 @@ def test_any_format_in_any_order(tmp_path, suffix, ids):
         predicted=["z", "w", "y"],
         device=["d2", "d0", "d1"],
     )
-    joined = join_files([first, second])
+    joined = join_models([first, second])
     assert joined.models == ("old", "new")
     assert joined.correct.tolist() == [[True, True, False], [False, True, True]]
     assert [joined.classes[target] for target in joined.targets] == ["x", "y", "z"]
@@ -47,23 +48,23 @@ def test_a_slice_is_taken_from_the_first_file_that_has_it(tmp_path):
     a = write(tmp_path / "a.csv", **common)
     b = write(tmp_path / "b.csv", **common, device=["x", "y"])
     c = write(tmp_path / "c.csv", **common, device=["other", "other"])
-    assert join_files([a, b, c]).slices["device"].tolist() == ["x", "y"]
+    assert join_models([a, b, c]).slices["device"].tolist() == ["x", "y"]
 
 
 def test_integer_ids_match_the_same_texts(tmp_path):
     a = write(tmp_path / "a.csv", id=["1", "2"], target=[0, 1], predicted=[0, 0])
     b = write(tmp_path / "b.npz", id=["2", "1"], target=[1, 0], predicted=[1, 1])
-    assert join_files([a, b]).correct.tolist() == [[True, False], [False, True]]
-    assert join_files([b, a]).correct.tolist() == [[True, False], [False, True]]
+    assert join_models([a, b]).correct.tolist() == [[True, False], [False, True]]
+    assert join_models([b, a]).correct.tolist() == [[True, False], [False, True]]
 
 
 def test_classes_called_like_numbers_match_those_that_were_taken_for_numbers(tmp_path):
     a = write(tmp_path / "a.csv", id=[1, 2], target=["0", "1"], predicted=["0", "0"])
     b = write(tmp_path / "b.csv", id=[1, 2], target=["0", "1"], predicted=["none of these", "1"])
-    joined = join_files([a, b])
+    joined = join_models([a, b])
     assert joined.correct.tolist() == [[True, False], [False, True]]
     assert set(joined.classes) == {"0", "1", "none of these"}
-    assert join_files([b, a]).correct.tolist() == [[False, True], [True, False]]
+    assert join_models([b, a]).correct.tolist() == [[False, True], [True, False]]
 
 
 def test_numbers_and_names_are_refused(tmp_path):
@@ -86,12 +87,12 @@ def test_clusters_of_one_file_hold_for_all_and_must_not_differ(tmp_path):
     a = write(tmp_path / "a.csv", **common)
     b = write(tmp_path / "b.csv", **{name: values[::-1] for name, values in common.items()}, group=[8, 7, 7])
     c = write(tmp_path / "c.csv", **common, group=[7, 7, 7])
-    assert join_files([a, b]).groups.tolist() == [7, 7, 8]
+    assert join_models([a, b]).groups.tolist() == [7, 7, 8]
     assert "different clusters" in refusal(a, b, c)
 
 
 def test_one_file_is_no_comparison(tmp_path):
-    assert "at least two prediction files, got 1" in refusal(tmp_path / "a.csv", kind=ConfigurationError)
+    assert "at least two models, got 1" in refusal(tmp_path / "a.csv", kind=ConfigurationError)
 
 
 @pytest.mark.parametrize(
@@ -130,4 +131,4 @@ def test_shuffled_texts_find_their_place(tmp_path):
         target=[0] * 3000,
         predicted=[int(not right[place]) for place in order],
     )
-    assert np.array_equal(join_files([a, b]).correct[1], right)
+    assert np.array_equal(join_models([a, b]).correct[1], right)

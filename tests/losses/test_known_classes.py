@@ -122,5 +122,5 @@ def test_for_any_number_of_known_classes_the_sum_is_that_of_the_known_samples(kn
 
 
 def test_a_reference_with_more_classes_is_refused():
-    with pytest.raises(ValueError, match="the reference has 7 classes and the network 5"):
+    with pytest.raises(ValueError, match="logits must have the 7 classes of the reference, got 5"):
         run(KnowledgeDistillation(), reference=np.zeros((6, 7)))

@@ -274,5 +274,5 @@ def test_every_loss_runs_on_an_empty_batch(name):
 )
 def test_impossible_values_are_refused_by_name(loss, field, values):
     for value in values:
-        with pytest.raises(ValueError, match=f"^{field} is .*: it has to be "):
+        with pytest.raises(ValueError, match=f"^{field} must be .*, got "):
             loss(**{field: value})

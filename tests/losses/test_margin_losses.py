@@ -151,5 +151,5 @@ def test_a_mixed_target_is_labels_and_distillation_at_temperature_one():
 )
 def test_impossible_values_are_refused_by_name(loss, field, values):
     for value in values:
-        with pytest.raises(ValueError, match=f"^{field} is "):
+        with pytest.raises(ValueError, match=f"^{field} must be .*, got "):
             loss(**{field: value})

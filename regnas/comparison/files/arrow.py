@@ -1,4 +1,4 @@
-"""From Arrow's columns to arrays, for the formats that pyarrow reads."""
+"""Convert columns of Arrow to arrays, for the formats that pyarrow reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CODED = pa.dictionary(pa.int32(), pa.string())
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """The file for Arrow to read, with whatever it raises turned into one line."""
+    """Open a file for Arrow; turn the errors of Arrow into one line."""
     try:
         with pa.OSFile(str(path)) as source:
             yield source
@@ -38,7 +38,7 @@ def opened(path: Path) -> Iterator[Any]:
 
 
 def check_file_size(path: Path) -> None:
-    """Text takes about as much memory as it is long."""
+    """Refuse empty and very large files: a text takes about as much memory as it is long."""
     size = path.stat().st_size
     if size == 0:
         raise ArtifactError(f"{path} is empty")
@@ -53,30 +53,30 @@ def is_text(kind: Any) -> bool:
 
 
 def is_usable(kind: Any) -> bool:
-    """Whether a column has one value for each sample that can name a class or a slice."""
+    """Whether a column has one value per sample that can name a class or a slice."""
     return is_text(kind) or bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind))
 
 
 def to_column(column: Any, where: str, complete: bool) -> Column:
-    """A chunked column as codes, integers, floats or booleans; where values may be missing, those are empty texts."""
+    """Convert a chunked column to codes, integers, floats or booleans; missing values, if allowed, are empty texts."""
     column.validate(full=True)  # that codes are of a text, and texts Unicode: reading a damaged file does not check it
     if column.null_count and complete:
-        refuse_missing(column.is_null().to_numpy(), where)
+        refuse_missing(to_numpy(column.is_null()), where)
     if column.null_count and not is_text(column.type):
         column = column.cast(pa.string())
     if not is_text(column.type):
-        return np.asarray(column.to_numpy())
+        return to_numpy(column)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     chunk = _one_chunk(column.unify_dictionaries())
     values = texts(chunk.dictionary, where)
     if chunk.indices.null_count:
-        return Coded(chunk.indices.fill_null(len(values)).to_numpy().astype(np.int64), np.append(values, ""))
-    return Coded(chunk.indices.to_numpy().astype(np.int64), values)
+        return Coded(to_numpy(chunk.indices.fill_null(len(values))).astype(np.int64), np.append(values, ""))
+    return Coded(to_numpy(chunk.indices).astype(np.int64), values)
 
 
 def to_slice(column: Any) -> Column | str:
-    """The same for a column that need not be a slice: the reason where it is none, so that it is never laid out."""
+    """Convert a column that may be a slice; if it cannot be one, return the reason without converting it."""
     if is_text(column.type):
         found = len(pc.unique(column))
         if found > MOST_VALUES:
@@ -87,8 +87,23 @@ def to_slice(column: Any) -> Column | str:
         return str(error)
 
 
+def to_numpy(column: Any) -> NDArray[Any]:
+    """Return integers, floating point numbers or booleans as an array; of a missing number, NaN.
+
+    ``to_numpy`` of pyarrow does the same, but imports pandas if it is installed.
+    """
+    array = _one_chunk(column)
+    if array.null_count:
+        array = array.fill_null(float("nan"))
+    if pa.types.is_boolean(array.type):
+        return to_numpy(array.cast(pa.uint8())).astype(np.bool_)
+    kind = np.dtype(array.type.to_pandas_dtype())
+    held = array.buffers()[1] if len(array) else b""
+    return np.frombuffer(held, kind, count=array.offset + len(array) if len(array) else 0)[array.offset :]
+
+
 def texts(array: Any, where: str) -> NDArray[np.str_]:
-    """Arrow's texts, without any missing, as an array of characters."""
+    """Convert texts of Arrow, none of them missing, to an array of characters."""
     array = _one_chunk(array)
     if len(array) == 0:
         return np.empty(0, dtype="U1")
@@ -111,30 +126,30 @@ def texts(array: Any, where: str) -> NDArray[np.str_]:
 
 
 def inferred_ids(column: Any, where: str) -> NDArray[Any]:
-    """Texts of a format without types: integers where all of them are what Python would write for one."""
+    """Convert texts of a format without types to integers if all of them are written as Python writes integers."""
     try:
         column.slice(0, 1).cast(pa.int64())  # most often the first one tells, and the others need not be looked at
         numbers = column.cast(pa.int64())
     except pa.ArrowInvalid:
         return texts(column, where)
     # "007" is a text: as a number it would be the same as "7"
-    return np.asarray(numbers.to_numpy()) if numbers.cast(pa.string()).equals(column) else texts(column, where)
+    return to_numpy(numbers) if numbers.cast(pa.string()).equals(column) else texts(column, where)
 
 
 def score_rows(column: Any, where: str) -> NDArray[np.float32]:
-    """A column of lists, all of one length C, as an array [N, C]."""
+    """Convert a column of lists, all of one length C, to an array [N, C]."""
     if column.null_count:
-        refuse_missing(column.is_null().to_numpy(), where)
+        refuse_missing(to_numpy(column.is_null()), where)
     array = _one_chunk(column)
-    lengths = pc.list_value_length(array).to_numpy(zero_copy_only=False)
+    lengths = to_numpy(pc.list_value_length(array))
     if len(lengths) and (lengths != lengths[0]).any():
         odd = int(np.flatnonzero(lengths != lengths[0])[0])
         raise ArtifactError(f"{where} has {lengths[0]} values in row 1 and {lengths[odd]} in row {odd + 1:,}")
     flat = array.flatten()
     if not (pa.types.is_floating(flat.type) or pa.types.is_integer(flat.type)):
         raise ArtifactError(f"{where} holds lists of {flat.type}, expected numbers")
-    values = flat.cast(pa.float32(), safe=False).to_numpy(zero_copy_only=False)  # a null becomes NaN
-    return np.asarray(values, dtype=np.float32).reshape(len(array), -1)
+    values: NDArray[np.float32] = to_numpy(flat.cast(pa.float32(), safe=False))
+    return values.reshape(len(array), -1)
 
 
 def _one_chunk(column: Any) -> Any:

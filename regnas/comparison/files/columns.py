@@ -1,4 +1,4 @@
-"""What every format gives: columns of one value for each sample, and scores of one row for each."""
+"""What every format provides: columns with one value per sample, and scores with one row per sample."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regnas.errors import ArtifactError
 # Bytes that the columns read from one file may take; more is refused before anything is allocated.
 SIZE_LIMIT = 4 * 2**30
 
-# A column with more different values names samples rather than slices of them.
+# A column with more different values names samples rather than slices.
 MOST_VALUES = 1000
 
 ID, TARGET, PREDICTED, GROUP = "id", "target", "predicted", "group"
@@ -41,10 +41,10 @@ Column = Coded | NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What was read of a file.
+    """What was read from a file.
 
-    columns: by name; for one that cannot be a slice the reason
-    scores: [N, C] where they were asked for
+    columns: by name; instead of a column that cannot be a slice, the reason
+    scores: [N, C] if they were requested
     """
 
     columns: dict[str, Column | str]
@@ -52,7 +52,7 @@ class Content:
 
 
 class PredictionFile(Protocol):
-    """An opened file: what it holds is known, and nothing large is read yet."""
+    """An opened file: its columns are known, and nothing large is read yet."""
 
     def __init__(self, path: Path) -> None: ...
 
@@ -70,11 +70,14 @@ class PredictionFile(Protocol):
 
 
 def refuse_missing(rows: NDArray[np.bool_], where: str) -> None:
-    """Refuse a column with rows that have no value: ``rows`` [N] are those."""
+    """Refuse a column in which values are missing: those of ``rows`` [N]."""
     missing = np.flatnonzero(rows)
     if len(missing):
         shown = ", ".join(f"{row + 1:,}" for row in missing[:3].tolist())
-        raise ArtifactError(f"{where} has no value for {len(missing):,} samples, such as those of row {shown}")
+        raise ArtifactError(
+            f"{where} must have a value for every sample, got none in {len(missing):,} of {len(rows):,} rows, such as "
+            f"row {shown}"
+        )
 
 
 def too_many(values: int) -> str:
@@ -91,9 +94,9 @@ def unpack(column: Coded, where: str) -> NDArray[np.str_]:
 
 
 def check_width(samples: int, width: int, where: str) -> None:
-    """Texts become an array as wide as the longest of them, four bytes a character."""
+    """Refuse texts that are too long: they become an array as wide as the longest, four bytes per character."""
     if samples * width * 4 > SIZE_LIMIT:
         raise ArtifactError(
-            f"{where} holds texts of up to {width:,} characters, which for {samples:,} samples would take "
-            f"{samples * width * 4:,} bytes, over the limit of {SIZE_LIMIT:,}: use shorter ones"
+            f"{where} holds texts of up to {width:,} characters, which take {samples * width * 4:,} bytes for "
+            f"{samples:,} samples, over the limit of {SIZE_LIMIT:,}"
         )

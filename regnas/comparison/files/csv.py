@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
-from regnas.comparison.files.arrow import CODED, check_file_size, inferred_ids, opened, to_column, to_slice
+from regnas.comparison.files.arrow import CODED, check_file_size, inferred_ids, opened, to_column, to_numpy, to_slice
 from regnas.comparison.files.columns import COMPLETE, ID, SCORES, Column, Content
 from regnas.errors import ArtifactError
 
@@ -73,7 +73,7 @@ class CsvFile:
         return expected
 
     def _score_rows(self, table: pa.Table, names: Sequence[str]) -> NDArray[np.float32]:
-        return np.column_stack([table[name].to_numpy() for name in names])  # an empty cell becomes NaN
+        return np.column_stack([to_numpy(table[name]) for name in names])  # an empty cell becomes NaN
 
 
 def _header(path: Path) -> list[str]:

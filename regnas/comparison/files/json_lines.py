@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from regnas.comparison.files.arrow import check_file_size, opened, score_rows, texts, to_column, to_slice
+from regnas.comparison.files.arrow import check_file_size, opened, score_rows, texts, to_column, to_numpy, to_slice
 from regnas.comparison.files.columns import COMPLETE, ID, SCORES, Column, Content, refuse_missing
 from regnas.errors import ArtifactError
 
@@ -50,7 +50,7 @@ class JsonLinesFile:
             for name in columns:
                 column, where = table[name], f'{self.path}: key "{name}"'
                 if name == ID and pa.types.is_string(column.type):
-                    refuse_missing(column.is_null().to_numpy(), where)
+                    refuse_missing(to_numpy(column.is_null()), where)
                     read[name] = texts(column, where)
                 else:
                     read[name] = to_column(column, where, True) if name in COMPLETE else to_slice(column)

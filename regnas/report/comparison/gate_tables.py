@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Group
 from rich.text import Text
 
-from regnas.comparison.gating import Check, Finding, GateResult, Verdict
+from regnas.comparison.gating import Check, Finding, Verdict
 from regnas.report.comparison.junit import Case
 from regnas.report.comparison.tables import titled_table
 from regnas.report.kit.formatting import percent, percent_interval, printable, signed_percent
@@ -15,50 +15,51 @@ from regnas.report.kit.markdown import markdown_table, plain
 
 LIMITS = ("Limit", "Found (%)", "Interval", "Verdict", "Further samples")
 CLASSES = ("Class", "Samples", "Flips", "NFR (%)", "Interval", "Verdict", "Further samples")
-SIGNS = {Verdict.PASS: "✅", Verdict.UNRESOLVED: "❔", Verdict.FAIL: "❌"}
+SIGNS = {"pass": "✅", "unresolved": "❔", "fail": "❌"}
 
 MOST_CLASSES = 10
+FOLDING = (0, 4)  # the limit and the further samples are texts
 
 
-def gate_terminal(result: GateResult) -> Group:
-    parts = titled_table(gate_headline(result), LIMITS, limit_rows(result.checks))
-    for check in result.checks:
+def gate_terminal(verdict: Verdict) -> Group:
+    parts = titled_table(gate_headline(verdict), LIMITS, limit_rows(verdict.checks), folding=FOLDING)
+    for check in verdict.checks:
         rows = class_rows(check)
         if rows:
-            parts += titled_table(classes_title(check, rows), CLASSES, rows[:MOST_CLASSES])
-    return Group(*parts, *(Text(note) for note in gate_notes(result)))
+            parts += titled_table(classes_title(check, rows), CLASSES, rows[:MOST_CLASSES], folding=(0, 6))
+    return Group(*parts, *(Text(note) for note in gate_notes(verdict)))
 
 
-def gate_markdown(result: GateResult) -> str:
-    """Short enough for a comment."""
+def gate_markdown(verdict: Verdict) -> str:
+    """Return Markdown that is short enough for a comment."""
     sections = [
-        f"### {SIGNS[result.verdict]} {plain(gate_headline(result))}",
-        markdown_table(LIMITS, limit_rows(result.checks)),
+        f"### {SIGNS[verdict.status]} {plain(gate_headline(verdict))}",
+        markdown_table(LIMITS, limit_rows(verdict.checks)),
     ]
-    for check in result.checks:
+    for check in verdict.checks:
         rows = class_rows(check)
         if rows:
             sections += [classes_title(check, rows), markdown_table(CLASSES, rows[:MOST_CLASSES])]
-    return "\n\n".join([*sections, *map(plain, gate_notes(result))]) + "\n"
+    return "\n\n".join([*sections, *map(plain, gate_notes(verdict))]) + "\n"
 
 
-def gate_cases(result: GateResult, allow_unresolved: bool) -> list[Case]:
-    """One test a limit; an unresolved one fails, or is skipped where it is allowed."""
+def gate_cases(verdict: Verdict, allow_unresolved: bool) -> list[Case]:
+    """Return one test per limit; an unresolved limit fails, or is skipped if that is allowed."""
     cases = []
-    for check, row in zip(result.checks, limit_rows(result.checks), strict=True):
-        limit, found, interval, verdict, further = row
-        said = f"{verdict}: {found} % {interval}" + (f", further samples: {further}" if further else "")
-        skipped = check.verdict == Verdict.UNRESOLVED and allow_unresolved
-        failed = check.verdict != Verdict.PASS and not skipped
-        name = f"{result.reference} → {result.new}: {limit}"
+    for check, row in zip(verdict.checks, limit_rows(verdict.checks), strict=True):
+        limit, found, interval, status, further = row
+        said = f"{status}: {found} % {interval}" + (f", further samples: {further}" if further else "")
+        skipped = check.status == "unresolved" and allow_unresolved
+        failed = check.status != "pass" and not skipped
+        name = f"{verdict.reference} → {verdict.new}: {limit}"
         cases.append(Case(name, said, failure=said if failed else "", skipped=said if skipped else ""))
     return cases
 
 
-def gate_headline(result: GateResult) -> str:
+def gate_headline(verdict: Verdict) -> str:
     return (
-        f"{str(result.verdict).capitalize()}: {printable(result.reference)} → {printable(result.new)} on "
-        f"{result.samples:,} samples"
+        f"{verdict.status.capitalize()}: {printable(verdict.reference)} → {printable(verdict.new)} on "
+        f"{verdict.samples:,} samples"
     )
 
 
@@ -68,7 +69,7 @@ def limit_rows(checks: Sequence[Check]) -> list[list[str]]:
             limit_text(check),
             (signed_percent if check.limit == "min_accuracy_gain" else percent)(check.finding.estimate),
             percent_interval(check.finding.interval),
-            str(check.verdict),
+            check.status,
             further_text(check),
         ]
         for check in checks
@@ -83,9 +84,9 @@ def limit_text(check: Check) -> str:
 
 
 def further_text(found: Check | Finding) -> str:
-    if found.verdict != Verdict.UNRESOLVED:
+    if found.status != "unresolved":
         return ""
-    return "cannot be settled at this rate" if found.further_samples is None else f"about {found.further_samples:,}"
+    return "cannot be resolved at this rate" if found.further_samples is None else f"about {found.further_samples:,}"
 
 
 def classes_title(check: Check, rows: Sequence[Sequence[str]]) -> str:
@@ -101,25 +102,27 @@ def class_rows(check: Check) -> list[list[str]]:
             f"{each.negative_flips:,}",
             percent(each.estimate),
             percent_interval(each.interval),
-            str(each.verdict),
+            each.status,
             further_text(each),
         ]
         for each in check.classes
-        if each.verdict != Verdict.PASS
+        if each.status != "pass"
     ]
 
 
-def gate_notes(result: GateResult) -> list[str]:
+def gate_notes(verdict: Verdict) -> list[str]:
     lines = [
-        "A limit passes or fails when the whole 95 % interval is on one side of it. Further samples are those that "
-        "would settle it if the rates stay what they are."
+        "A limit passes or fails if the whole 95 % interval is on one side of it. Further samples: how many would "
+        "resolve it if the rates stay the same."
     ]
     lines += [
-        f"Intervals of classes are {100 * check.interval_level:.6g} % ones, so that all {len(check.classes):,} of them "
-        "hold together with 95 % (Bonferroni); their further samples are of the class."
-        for check in result.checks
+        f"Intervals of classes are at the {100 * check.interval_level:.6g} % level, so that all "
+        f"{len(check.classes):,} hold together with 95 % (Bonferroni). Their further samples are of the class."
+        for check in verdict.checks
         if check.classes
     ]
-    if result.clusters < result.samples:
-        lines.append(f"The samples come in {result.clusters:,} clusters (column group), which the intervals allow for.")
+    if verdict.clusters < verdict.samples:
+        lines.append(
+            f"The samples come in {verdict.clusters:,} clusters (column group), which the intervals allow for."
+        )
     return lines

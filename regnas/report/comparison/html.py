@@ -17,7 +17,6 @@ MOST_ROWS = 10
 
 
 def html_text(comparison: Comparison) -> str:
-    forward = [pair for pair in comparison.pairs if _place(comparison, pair.reference) < _place(comparison, pair.new)]
     filters: dict[str, Callable[..., Any]] = {
         "percent": percent,
         "signed": signed_percent,
@@ -35,14 +34,10 @@ def html_text(comparison: Comparison) -> str:
         filters,
         comparison=comparison,
         headline=headline(comparison),
-        forward=forward,
+        forward=comparison.forward,
         rows=MOST_ROWS,
         level=round(100 * LEVEL),
         notes=notes(comparison),
         figures={"heat_map": inline(svg(lambda: nfr_heat_map(comparison)), "heat_map")},
         facts={},
     )
-
-
-def _place(comparison: Comparison, model: str) -> int:
-    return comparison.models.index(model)

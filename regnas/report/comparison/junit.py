@@ -1,4 +1,4 @@
-"""JUnit XML, which build servers show beside the tests."""
+"""JUnit XML, which build servers show with the tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regnas.report.kit.formatting import printable
 
 @dataclass(frozen=True)
 class Case:
-    """One line of a test report; without failure and without ``skipped`` it passed."""
+    """One test of a report; it passed if ``failure`` and ``skipped`` are empty."""
 
     name: str
     output: str

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from regnas.comparison.comparison import MOST_PARTS, Breakdown, Comparison, Pair
-from regnas.comparison.gating import Check, GateResult
+from regnas.comparison.gating import Check, Verdict
 from regnas.flips.closed_forms import LEVEL
 
+NOT_VALUES = ("classes", "slices", "flips", "ids")
 
-def comparison_object(comparison: Comparison) -> dict[str, Any]:
+
+def json_text(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def comparison_object(comparison: Comparison, ids: bool = False) -> dict[str, Any]:
+    """Return every ordered pair; with ``ids``, also the ids of the flipped samples."""
     table = comparison.table
     return {
         "models": [
             {"name": name, "samples": table.samples, "error_rate": error}
             for name, error in zip(table.models, comparison.error_rates, strict=True)
         ],
-        "pairs": [_pair(pair) for pair in comparison.pairs],
+        "pairs": [_pair(pair, ids) for pair in comparison.pairs],
         "samples": table.samples,
         "clusters": comparison.clusters,
         "interval_level": LEVEL,
@@ -26,24 +34,28 @@ def comparison_object(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def gate_object(result: GateResult) -> dict[str, Any]:
+def verdict_object(verdict: Verdict) -> dict[str, Any]:
     return {
-        "verdict": str(result.verdict),
-        "reference": result.reference,
-        "new": result.new,
-        "samples": result.samples,
-        "clusters": result.clusters,
-        "limits": [_check(check) for check in result.checks],
+        "verdict": verdict.status,
+        "reference": verdict.reference,
+        "new": verdict.new,
+        "samples": verdict.samples,
+        "clusters": verdict.clusters,
+        "limits": [_check(check) for check in verdict.checks],
     }
 
 
-def _pair(pair: Pair) -> dict[str, Any]:
-    values = {name: value for name, value in vars(pair).items() if name not in ("classes", "slices")}
-    return values | {
+def _pair(pair: Pair, ids: bool) -> dict[str, Any]:
+    values = {name: value for name, value in vars(pair).items() if name not in NOT_VALUES}
+    values |= {
         "classes": _parts(pair.classes, "class"),
         "classes_left_out": pair.classes.left_out,
         "slices": {name: _parts(each, "value") for name, each in pair.slices.items()},
     }
+    if ids:
+        values["negative_flip_ids"] = pair.negative_flip_ids.tolist()
+        values["positive_flip_ids"] = pair.positive_flip_ids.tolist()
+    return values
 
 
 def _parts(breakdown: Breakdown, called: str) -> list[dict[str, Any]]:
@@ -54,7 +66,7 @@ def _check(check: Check) -> dict[str, Any]:
     values = {
         "limit": check.limit,
         "bound": check.bound,
-        "verdict": str(check.verdict),
+        "verdict": check.status,
         "estimate": check.finding.estimate,
         "interval": check.finding.interval,
         "interval_level": check.interval_level,
@@ -62,9 +74,15 @@ def _check(check: Check) -> dict[str, Any]:
     }
     if check.classes:
         listed = check.classes[:MOST_PARTS]
-        values["classes"] = [{"class": each.value} | _without_value(asdict(each)) for each in listed]
+        values["classes"] = [_class_finding(asdict(each)) for each in listed]
         values["classes_left_out"] = max(0, len(check.classes) - MOST_PARTS)
     return values
+
+
+def _class_finding(values: Mapping[str, Any]) -> dict[str, Any]:
+    renamed = {"value": "class", "status": "verdict"}
+    order = ("value", "estimate", "interval", "status", "further_samples", "samples", "negative_flips")
+    return {renamed.get(name, name): values[name] for name in order}
 
 
 def _without_value(values: Mapping[str, Any]) -> dict[str, Any]:

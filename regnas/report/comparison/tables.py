@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,32 +16,49 @@ from regnas.report.kit.formatting import p_value, percent, percent_interval, pri
 from regnas.report.kit.markdown import markdown_table, plain
 
 MODELS = ("Model", "Error rate")
-PAIRS = ("Reference → new", "NFR", "PFR", "Relative NFR", "Accuracy", "McNemar p", "corrected")
+PAIRS = ("Reference → new", "NFR", "PFR", "Relative NFR", "Accuracy", "McNemar p", "Corrected p")
+MARKDOWN_PAIRS = ("Reference → new", "NFR (%)", "PFR (%)", *PAIRS[3:])
 PARTS = ("Samples", "Flips", "NFR", "PFR")
+
+# Columns of the table of pairs, from wide terminals to narrow ones: the first choice that fits is printed.
+LAYOUTS = (range(7), (0, 1, 2, 4, 5, 6), (0, 1, 2, 4, 6), (0, 1, 2, 4))
+NARROWEST_NAME = 16  # names of models are folded before a column is left out, but not below this width
+GAP = 2  # between two columns
 
 # Parts that are shown of a class or slice table; the JSON object has them all.
 MOST_ROWS = 5
 MOST_MARKDOWN_ROWS = 20
+MOST_IDS = 5
 
 
-def terminal(comparison: Comparison) -> Group:
-    """The models, all pairs, and what regressed most between each model and the next."""
+def terminal(comparison: Comparison, width: int) -> Group:
+    """Return the models, the forward pairs, and the parts that regressed most between each model and the next.
+
+    width: columns of the terminal
+    """
     parts = titled_table(headline(comparison), MODELS, model_rows(comparison))
-    parts += titled_table(f"Flips in percent, with {100 * LEVEL:.0f} % intervals", PAIRS, pair_rows(comparison.pairs))
+    rows = pair_rows(comparison.forward)
+    layout = fitting_layout(rows, width)
+    title = f"Flips in percent, with {100 * LEVEL:.0f} % intervals"
+    below = "\n".join(filter(None, [left_out_pairs(comparison, len(rows)), left_out_columns(layout)]))
+    parts += titled_table(title, _pick(PAIRS, layout), [_pick(row, layout) for row in rows], below)
     for pair in comparison.successive:
         for column, breakdown in breakdowns(pair):
             title = f"{pair_title(pair)}, by {printable(column)}: what regressed most"
             rows = part_rows(breakdown)[:MOST_ROWS]
             parts += titled_table(title, (column, *PARTS), rows, left_out(breakdown, MOST_ROWS))
+    parts += [Text(flipped_ids(pair)) for pair in comparison.successive if pair.negative_flips]
     return Group(*parts, *(Text(note) for note in notes(comparison)))
 
 
 def markdown(comparison: Comparison) -> str:
-    """The same with more of the parts."""
+    """Return the same as Markdown, with more of the parts."""
+    forward = comparison.forward
     sections = [
         f"# {plain(headline(comparison))}",
         markdown_table(["Model", "Error rate (%)"], model_rows(comparison)),
-        markdown_table(["Reference → new", "NFR (%)", "PFR (%)", *PAIRS[3:]], pair_rows(comparison.pairs)),
+        markdown_table(MARKDOWN_PAIRS, pair_rows(forward)),
+        left_out_pairs(comparison, len(forward)),
     ]
     for pair in comparison.successive:
         for column, breakdown in breakdowns(pair):
@@ -49,18 +66,19 @@ def markdown(comparison: Comparison) -> str:
             sections.append(f"## {plain(pair_title(pair))}, by {plain(printable(column))}")
             sections.append(markdown_table([printable(column), "Samples", "Flips", "NFR (%)", "PFR (%)"], rows))
             sections.append(left_out(breakdown, MOST_MARKDOWN_ROWS))
+    sections += [plain(flipped_ids(pair)) for pair in comparison.successive if pair.negative_flips]
     sections += [plain(note) for note in notes(comparison)]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
 def cases(comparison: Comparison) -> list[Case]:
-    """Each model and the next as a test that passes, with its figures: limits are for the gate."""
+    """Return each model and the next as a test that passes, with its numbers: limits are for the gate."""
     rows = pair_rows(comparison.successive)
     return [Case(pair, f"NFR {nfr} %, PFR {pfr} %, accuracy {gain} points") for pair, nfr, pfr, _, gain, *_ in rows]
 
 
 def headline(comparison: Comparison) -> str:
-    return f"{len(comparison.models)} models on {comparison.table.samples:,} samples"
+    return f"{len(comparison.models)} models on {comparison.samples:,} samples"
 
 
 def pair_title(pair: Pair) -> str:
@@ -110,12 +128,43 @@ def left_out(breakdown: Breakdown, shown: int) -> str:
     return f"and {count:,} more, which regressed less" if count else ""
 
 
+def left_out_pairs(comparison: Comparison, shown: int) -> str:
+    """Say how many of the ordered pairs a table leaves out."""
+    forward = len(comparison.forward)
+    reverse = len(comparison.pairs) - forward
+    if reverse == 1:  # two models: the other direction has the same numbers
+        return ""
+    more = f"{forward - shown:,} more pairs and " if forward > shown else ""
+    return f"{more}{reverse:,} reverse pairs (later → earlier) are left out. JSON has all pairs."
+
+
+def left_out_columns(layout: Sequence[int]) -> str:
+    names = [name for place, name in enumerate(PAIRS) if place not in layout]
+    return f"Columns left out for lack of width: {', '.join(names)}." if names else ""
+
+
+def fitting_layout(rows: Sequence[Sequence[str]], width: int) -> Sequence[int]:
+    """Return the widest layout that a terminal of this width shows without breaking a number."""
+    widths = [max(len(row[place]) for row in (PAIRS, *rows)) for place in range(len(PAIRS))]
+    widths[0] = min(widths[0], NARROWEST_NAME)
+    needed = [sum(widths[place] for place in layout) + GAP * (len(layout) - 1) for layout in LAYOUTS]
+    return next((layout for layout, need in zip(LAYOUTS, needed, strict=True) if need <= width), LAYOUTS[-1])
+
+
+def flipped_ids(pair: Pair) -> str:
+    """Name the first samples that flipped from correct to wrong."""
+    ids = pair.negative_flip_ids
+    more = f" and {len(ids) - MOST_IDS:,} more" if len(ids) > MOST_IDS else ""
+    shown = ", ".join(printable(str(each)) for each in ids[:MOST_IDS])
+    return f"Samples that flipped from correct to wrong, {pair_title(pair)}: {shown}{more}"
+
+
 def notes(comparison: Comparison) -> list[str]:
-    samples, clusters = comparison.table.samples, comparison.clusters
+    samples, clusters = comparison.samples, comparison.clusters
     pairs = len(comparison.pairs) // 2
     lines = [
-        "NFR: the share of the samples that the reference has right and the new model wrong; PFR the opposite. "
-        f"Brackets hold {100 * LEVEL:.0f} % intervals over samples; p is corrected for {pairs} "
+        "NFR: the share of samples that the reference predicts correctly and the new model does not. PFR: the "
+        f"opposite. Brackets hold {100 * LEVEL:.0f} % intervals over samples; p is corrected for {pairs} "
         f"comparison{'s' * (pairs > 1)} (Holm)."
     ]
     if clusters < samples:
@@ -123,17 +172,26 @@ def notes(comparison: Comparison) -> list[str]:
             f"The samples come in {clusters:,} clusters (column group), which the intervals allow for; in the test "
             "each cluster has one vote."
         )
-    lines += [f'Column "{printable(name)}" is no slice: {reason}.' for name, reason in comparison.left_out.items()]
+    reasons = comparison.left_out.items()
+    lines += [f'Column "{printable(name)}" is not used as a slice: {reason}.' for name, reason in reasons]
     return lines
 
 
 def titled_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], below: str = ""
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], below: str = "", folding: Sequence[int] = (0,)
 ) -> list[RenderableType]:
-    """A table for the terminal. All are texts, never strings: rich would take "[red]" in a name for markup."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    """Return a table for the terminal; only the columns ``folding`` are broken over lines.
+
+    All cells are texts, never strings: rich would take "[red]" in a name for markup.
+    """
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
     for place, name in enumerate(header):
-        table.add_column(Text(printable(name)), justify="right" if place else "left", overflow="fold")
+        justify: JustifyMethod = "right" if place else "left"
+        table.add_column(Text(printable(name)), justify=justify, overflow="fold", no_wrap=place not in folding)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return [Text(title, style="bold"), table, Text(f"{below}\n" if below else "")]
+
+
+def _pick(cells: Sequence[str], layout: Sequence[int]) -> list[str]:
+    return [cells[place] for place in layout]

@@ -185,5 +185,5 @@ def test_files_that_name_their_classes_get_the_numbers_of_the_data(tmp_path):
     assert named.targets.tolist() == numbered.targets.tolist() == [1, 0]
     assert named.predicted.tolist() == [1, 1]
     assert numbered.predicted.tolist() == [0, 1]
-    with pytest.raises(ArtifactError, match="names 1 classes that the data do not have, such as 'cat'"):
+    with pytest.raises(ArtifactError, match="names 1 classes that the data does not have, such as 'cat'"):
         read_models([path, other], ["bird", "dog"])
