@@ -20,7 +20,10 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         from importlib import import_module
 
-        return getattr(
-            import_module("regnas.family.updated" if name == "load_updated" else "regnas.family.family"), name
-        )
+        from regnas.errors import explain_missing_packages
+
+        with explain_missing_packages(f"regnas.{name}"):
+            return getattr(
+                import_module("regnas.family.updated" if name == "load_updated" else "regnas.family.family"), name
+            )
     raise AttributeError(f"module 'regnas' has no attribute '{name}'")

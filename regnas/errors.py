@@ -108,7 +108,7 @@ def explain_missing_packages(caller: str) -> Iterator[None]:
     Works as a context manager and as a decorator. Other failed imports pass unchanged: they are bugs.
 
     Args:
-        caller: what needs the package, as the user wrote it: "regnas train", "regnas.load_family".
+        caller: what needs the package, as the user knows it: "train" for the command, "regnas.load_family" for Python.
 
     Example:
         >>> @explain_missing_packages("regnas.train")

@@ -27,7 +27,7 @@ def exit_code(arguments: list[str], debug: bool = False) -> int:
     """Run a command, print what went wrong on standard error, and return the exit code that errors.py defines."""
     command = next((each for each in arguments if not each.startswith("-")), "")
     try:
-        with explain_missing_packages(f"regnas {command}".strip()):
+        with explain_missing_packages(command or "regnas"):
             app(arguments, prog_name="regnas")
         return 0
     except SystemExit as end:  # how typer ends, also after it has explained wrong usage
@@ -48,7 +48,8 @@ def exit_code(arguments: list[str], debug: bool = False) -> int:
             raise
         summary = str(error).splitlines()[0] if str(error) else ""
         typer.echo(
-            f"regnas: internal error: {type(error).__name__}: {summary}. Run again with --debug and report it.", err=True
+            f"regnas: internal error: {type(error).__name__}: {summary}. Run again with --debug and report it.",
+            err=True,
         )
         return 1
 

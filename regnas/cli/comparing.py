@@ -43,7 +43,7 @@ def compare(
     result = comparison.compare(joining.join_files(files))
 
     def page() -> str:
-        from regnas.report.comparison.html import html_text  # here, because it imports matplotlib
+        from regnas.report.comparison.html import html_text
 
         return html_text(result)
 

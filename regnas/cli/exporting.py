@@ -12,7 +12,7 @@ from rich.text import Text
 
 from regnas.cli.app import Inexact, Out, Sets, Target, app
 from regnas.cli.runs import configuration, print_wide, running
-from regnas.errors import ArtifactError, ConfigurationError
+from regnas.errors import ArtifactError, ConfigurationError, explain_missing_packages
 
 if TYPE_CHECKING:
     from regnas.family.manifest import Manifest
@@ -85,6 +85,7 @@ def _wanted(formats: list[str] | tuple[str, ...], int8: bool) -> list[str]:
 
 def _costs(manifest: Manifest) -> Mapping[str, Cost]:
     # The plug-in needs torch, and nothing else that is verified does.
-    from regnas.family.costs import architecture_costs
+    with explain_missing_packages("counting them"):
+        from regnas.family.costs import architecture_costs
 
-    return architecture_costs(manifest)
+        return architecture_costs(manifest)

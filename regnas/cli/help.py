@@ -48,7 +48,8 @@ class GroupedCommands(TyperGroup):
         self.commands.clear()
         for panel, examples in EXAMPLES.items():
             for name, example in examples.items():
-                command: Any = self.commands[name] = given.pop(name)
+                command: Any = given.pop(name)
+                self.commands[name] = command
                 command.rich_help_panel = panel
                 command.epilog = f"Example: {escape(example)}"
         self.commands.update(given)

@@ -75,7 +75,9 @@ def independent_samples(
     counts, groups, sizes, inside, across = np.broadcast_arrays(*given)
     effect = np.maximum(1.0, (across + sizes**2) / (inside + sizes))
     quantile = (1 + level) / 2
-    ratio = student_t_quantile(np.maximum(counts - 1, 1), quantile) / student_t_quantile(np.maximum(groups - 1, 1), quantile)
+    ratio = student_t_quantile(np.maximum(counts - 1, 1), quantile) / student_t_quantile(
+        np.maximum(groups - 1, 1), quantile
+    )
     return np.where((groups == 1) & (counts > 1), 0.0, counts / effect * ratio**2)
 
 

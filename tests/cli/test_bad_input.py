@@ -245,7 +245,10 @@ def test_a_bug_is_called_a_bug_in_one_line_and_shown_with_debug(command, monkeyp
 
     monkeypatch.setattr(cli, "app", broken)
     code, lines = command("run", "digits")
-    assert (code, lines) == (1, ["regnas: internal error: RuntimeError: first line. Run again with --debug and report it."])
+    assert (code, lines) == (
+        1,
+        ["regnas: internal error: RuntimeError: first line. Run again with --debug and report it."],
+    )
     with pytest.raises(RuntimeError):
         exit_code(["run", "digits"], debug=True)
 
