@@ -11,7 +11,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# The extra of pyproject.toml that installs each package that `pip install regnas` does not, by the name it is imported by.
+# The extra of pyproject.toml that brings each module that `pip install regnas` does not bring.
 EXTRAS = {
     "matplotlib": "train",
     "ofa": "train",

@@ -240,7 +240,7 @@ def test_bad_image_folders_exit_with_3_before_training(command, config, tmp_path
 
 
 def test_a_bug_is_called_a_bug_in_one_line_and_shown_with_debug(command, monkeypatch):
-    def broken(arguments):
+    def broken(arguments, **options):
         raise RuntimeError("first line\nsecond line")
 
     monkeypatch.setattr(cli, "app", broken)
