@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,14 @@ import optuna
 import pytest
 
 from regnas.cli import exit_code
+from regnas.data import DATASETS
+from regnas.losses import FEATURE_LOSSES, LOSSES
+from regnas.networks import NETWORKS
+from regnas.runs.baselines import BASELINES
+from regnas.runs.config import presets
+from regnas.search import ALGORITHMS, REWARDS
+from regnas.training import SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
+from regnas.updates.methods import METHODS
 
 
 def test_the_run_folder_holds_what_is_promised(finished_run):
@@ -121,11 +131,21 @@ def test_another_seed_is_another_family(finished_run, tmp_path, command):
     assert (tmp_path / "run" / weights).read_bytes() != (finished_run / weights).read_bytes()
 
 
-def test_list_shows_every_registered_part(command):
+def test_list_shows_every_registered_part(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
     outcome = command("list")
     assert outcome.code == 0
-    for name in ("elastic_resnet", "focal_distillation_kl", "R2", "evolution", "elodi", "image_folder", "digits"):
-        assert name in outcome.stdout
+    shown = [tuple(re.split(r"\s{2,}", line)) for line in outcome.stdout.splitlines()]
+    rows = {row[:2]: row[2].strip() for row in shown if len(row) >= 3}
+    for registry in (ALGORITHMS, BASELINES, DATASETS, FEATURE_LOSSES, LOSSES, METHODS, NETWORKS, REWARDS, SCHEDULES,
+                     SHRINKINGS, SUB_NETWORKS, TEACHERS):  # fmt: skip
+        for name, part in registry.items():
+            assert rows[registry.kind, name] == part.__doc__.splitlines()[0]
+    supernets = {point.name for point in entry_points(group="regnas.supernets")}
+    assert supernets == {name for kind, name in rows if kind == "supernet"}
+    named = {name: row for (kind, name), row in rows.items() if kind == "preset"}
+    assert set(named) == set(presets())
+    assert (named["digits"], named["update_digits"]) == ("regnas run digits", "regnas update update_digits")
 
 
 def same_files(one, other):
