@@ -108,7 +108,6 @@ def test_every_other_command_names_the_extra_and_exits_with_5(tmp_path):
         ["predict", "resnet18", tmp_path, "--out", tmp_path / "x.npz"],
         ["import-ofa", "x"],
         ["latency-table", "digits"],
-        ["list"],
     ]
     for command, (code, out, err) in zip(commands, without_extras(*commands), strict=True):
         assert (code, out) == (5, ""), command
