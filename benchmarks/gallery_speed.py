@@ -1,12 +1,12 @@
-"""How long a browser takes to open a gallery of 2,000 pictures, and a filter to change it.
+"""Measure how long a browser takes to open a gallery of 2,000 pictures, and to apply a filter.
 
-Writes pictures of noise on blocks of color (hard to compress, as photographs are), predictions of three models that
-disagree on all of them, and the page that `regnas gallery` makes of these; then opens it in chromium without a window
-and reads the browser's own clock: from the start of the navigation to DOMContentLoaded and to the load event, to the
-first frame painted after it, and how long a change of a filter keeps the page busy. Exit code 6 when the bar is missed:
-two seconds until everything is loaded.
+Writes pictures of noise on blocks of color (hard to compress, like photographs), predictions of three models that
+disagree on all of them, and the page that `regnas gallery` makes from these. Then opens the page in headless chromium
+and reads the browser's clock: from the start of the navigation to DOMContentLoaded, to the load event and to the first
+frame painted after it, and the time that a change of a filter takes. The exit code is 6 if loading takes more than two
+seconds.
 
-    python benchmarks/gallery_speed.py --pictures 2000 --side 160
+    python -m benchmarks.gallery_speed --pictures 2000 --side 160
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ from statistics import median
 import numpy as np
 from PIL import Image
 
+from benchmarks.browser import Browser, find_browser
 from regnas.cli import exit_code
 from regnas.flips import Predictions
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.comparison.gallery.browser import Browser, find_browser
 
 BAR_SECONDS = 2.0
 CLASSES = 10
@@ -61,7 +59,7 @@ def write_pictures(folder: Path, count: int, side: int, random: np.random.Genera
 
 
 def write_predictions(folder: Path, ids: list[str], random: np.random.Generator) -> list[str]:
-    """The old model has everything right and the others everything wrong."""
+    """Write an old model that is always correct, and two others that never are."""
     targets = np.array([int(name[6]) for name in ids])
     paths = []
     for model in ("old", "new", "other"):
@@ -81,7 +79,7 @@ def main() -> int:
     options = parser.parse_args()
     program = find_browser()
     if program is None:
-        raise SystemExit("there is no chromium on the PATH (Debian: apt-get install chromium)")
+        raise SystemExit("chromium must be on the PATH. On Debian, install it with: apt-get install chromium")
 
     random = np.random.default_rng(options.seed)
     with tempfile.TemporaryDirectory() as temporary:
@@ -92,11 +90,11 @@ def main() -> int:
         start = time.perf_counter()
         arguments = ["--data", str(folder / "photos"), "--out", str(page), "--most", str(options.pictures)]
         if exit_code(["gallery", *files, *arguments]) != 0:
-            raise SystemExit("the gallery could not be made")
+            raise SystemExit("regnas gallery failed")
         seconds_to_make = time.perf_counter() - start
         opened, loaded, painted, filtered = [], [], [], []
         for _ in range(options.repeats):
-            with Browser() as browser:  # a new one each time: nothing of the page is kept
+            with Browser() as browser:  # a new one for each repeat, so that nothing is cached
                 browser.open(page)
                 painted.append(browser.evaluate(PAINTED) / 1000)
                 times = browser.evaluate(TIMES)
@@ -107,7 +105,7 @@ def main() -> int:
 
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     result = {
-        "command": f"python benchmarks/gallery_speed.py --pictures {options.pictures} --side {options.side} "
+        "command": f"python -m benchmarks.gallery_speed --pictures {options.pictures} --side {options.side} "
         f"--repeats {options.repeats} --seed {options.seed}",
         "machine": {
             "cores": os.cpu_count(),

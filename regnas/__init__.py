@@ -91,8 +91,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'regnas' has no attribute '{name}'")
     from importlib import import_module
 
+    from regnas.errors import explain_missing_packages
+
     module = _MODULES[name]
-    return import_module(f"regnas.{name}") if module == "regnas" else getattr(import_module(module), name)
+    with explain_missing_packages(f"regnas.{name}"):
+        return import_module(f"regnas.{name}") if module == "regnas" else getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
-"""Everything regnas raises on purpose: one line for the user and one exit code for the shell.
+"""Every error that regnas raises on purpose: one line for the user and one exit code for the shell.
 
-A message says what is wrong, with which value, where, and what to do. The codes are part of the interface:
+A message says what is wrong, which value it has, where it is, and what to do. The codes are part of the interface:
 2 usage or configuration, 3 bad data or artifact, 4 infeasible request, 5 environment, 6 a gate that failed,
 128 + signal interrupted and resumable; 1 is left for bugs in regnas.
 """
@@ -8,11 +8,33 @@ A message says what is wrong, with which value, where, and what to do. The codes
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+# The extra of pyproject.toml that brings each module that `pip install regnas` does not bring.
+EXTRAS = {
+    "matplotlib": "train",
+    "ofa": "train",
+    "optuna": "train",
+    "safetensors": "train",
+    "scipy": "train",
+    "sklearn": "train",
+    "sqlalchemy": "train",
+    "torch": "train",
+    "torchvision": "train",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "onnxscript": "onnx",
+    "distributed": "dask",
+    "psycopg": "postgresql",
+    "optuna_dashboard": "dashboard",
+    "torchmetrics": "metrics",
+}
 
 
 class RegnasError(Exception):
-    """What the user can act on: one line for each problem found."""
+    """A problem that the user can solve: one line for each problem found."""
 
     exit_code = 1
 
@@ -34,13 +56,13 @@ class DataError(RegnasError):
 
 
 class ArtifactError(RegnasError):
-    """A file that regnas wrote, or was given, is damaged or does not belong here."""
+    """A file that regnas wrote or was given is damaged, or does not belong where it is."""
 
     exit_code = 3
 
 
 class InfeasibleError(RegnasError):
-    """What was asked for does not exist: a budget out of reach, a training that diverges."""
+    """The request has no solution: a budget is out of reach, or a training diverges."""
 
     exit_code = 4
 
@@ -50,7 +72,7 @@ class BudgetInfeasible(InfeasibleError):
 
 
 class FlipLimitInfeasible(InfeasibleError):
-    """No candidate of a search has as few flips as was asked for."""
+    """No candidate of a search has as few flips as the limit requires."""
 
 
 class TrainingDiverged(InfeasibleError):
@@ -58,13 +80,17 @@ class TrainingDiverged(InfeasibleError):
 
 
 class EnvironmentProblem(RegnasError):
-    """The machine refuses: disk, memory, permissions, network."""
+    """The machine does not provide what is needed: packages, disk, memory, permissions or network."""
 
     exit_code = 5
 
 
+class MissingPackage(EnvironmentProblem, ImportError):
+    """An optional package is not installed; the message names the extra that installs it."""
+
+
 class Interrupted(RegnasError):
-    """A signal arrived where nothing is lost; ``outcome`` says what is on disk, ``run`` which run can be continued."""
+    """A signal stopped the work where nothing is lost; ``outcome`` says what is on disk, ``run`` what can continue."""
 
     run: Path | None = None
 
@@ -76,3 +102,29 @@ class Interrupted(RegnasError):
 
     def __reduce__(self) -> tuple[type[Interrupted], tuple[int, str]]:
         return Interrupted, (self.signal_number, self.outcome)  # crosses from a worker process to its parent
+
+
+@contextmanager
+def explain_missing_packages(caller: str) -> Iterator[None]:
+    """Turn a failed import of an optional package into a MissingPackage that names the extra.
+
+    Works as a context manager and as a decorator. Other failed imports pass unchanged: they are bugs.
+
+    Args:
+        caller: what needs the package, as the user knows it: "train" for the command, "regnas.load_family" for Python.
+
+    Example:
+        >>> @explain_missing_packages("regnas.train")
+        ... def train():
+        ...     import torchmetrics
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise MissingPackage(
+            f"{caller} needs {package}, which is not installed. "
+            f"Install it with: pip install 'regnas[{EXTRAS[package]}]'"
+        ) from error

@@ -24,6 +24,16 @@ def pytest_collection_finish():
         torch.set_num_threads(1)
 
 
+TRAINED = {"finished_run", "finished_update", "exported_run"}
+
+
+def pytest_collection_modifyitems(items):
+    """Mark every test that looks at a trained run as slow: whichever comes first has to wait for the training."""
+    for item in items:
+        if TRAINED & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 @dataclass(frozen=True)
 class Outcome:
     code: int

@@ -8,40 +8,58 @@ from typing import Annotated
 
 import typer
 
+from regnas.cli.help import GroupedCommands
 from regnas.errors import ConfigurationError
 
 app = typer.Typer(
+    cls=GroupedCommands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    help="Families of classifiers that do not regress.",
+    help="Replace a model without breaking what worked: measure, gate and reduce negative flips.",
 )
 
-Target = Annotated[str, typer.Argument(help="A configuration (path or name of a preset), or a run folder.")]
-Out = Annotated[Path | None, typer.Option(help="The run folder; by default runs/<name of the configuration>.")]
+Target = Annotated[str, typer.Argument(help="A configuration (a path or the name of a preset), or a run folder.")]
+Out = Annotated[Path | None, typer.Option(help="The run folder. Default: runs/NAME, NAME of the configuration.")]
 Tune = Annotated[
     bool,
-    typer.Option("--tune", help='Choose every key that is "auto" on the search split again, whatever \\[chosen] says.'),
+    typer.Option("--tune", help='Choose every "auto" key on the search split again, even if [chosen] has a value.'),
 ]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="Change a key: training.epochs=3.", metavar="KEY=VALUE")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a key, for example training.epochs=3. Repeatable.", metavar="KEY=VALUE"),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the run in the folder and start anew.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the run in the folder and start again.")]
 Executor = Annotated[
     str | None,
-    typer.Option(help="Where candidates are run: inline, processes=4 or dask=tcp://host:8786.", metavar="WHERE"),
+    typer.Option(help="Where candidates run: inline, processes=4 or dask=tcp://host:8786.", metavar="WHERE"),
 ]
-Inexact = Annotated[bool, typer.Option("--allow-inexact", help="Continue on another machine or other versions.")]
+Inexact = Annotated[
+    bool, typer.Option("--allow-inexact", help="Continue on a different machine or with different versions.")
+]
 
 
 SEVERAL_PROCESSES = ("run", "train")
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"regnas {version('regnas')}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Options of all commands; --debug is looked at where errors are caught, in main."""
+    """Check what applies to all commands; ``main`` reads --debug, because it catches the errors."""
     if os.environ.get("WORLD_SIZE", "1") != "1" and context.invoked_subcommand not in SEVERAL_PROCESSES:
         from regnas.runtime.processes import current_processes
 

@@ -22,7 +22,7 @@ AddBudget = Annotated[
     typer.Option(help="Add a member between the others: 450M or tablet=450M.", metavar="[NAME=]BUDGET"),
 ]
 PolishSets = Annotated[
-    list[str] | None, typer.Option("--set", help="Change a key of \\[polish]: epochs=4.", metavar="KEY=VALUE")
+    list[str] | None, typer.Option("--set", help="Change a key of [polish]: epochs=4.", metavar="KEY=VALUE")
 ]
 
 

@@ -4,14 +4,14 @@ A bootstrap gives [0, 0] if nothing flipped, whatever the number of samples. Her
 Pearson (1934), which holds the true rate at least as often as it says, and a paired difference that of Tango (1998). If
 samples come in clusters, both are taken of fewer samples: as many independent ones as would vary as much (Korn and
 Graubard, 1998).
-
-scipy is imported by the functions: importing it takes longer than everything else in this package.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from regnas.flips.special import beta_quantile, normal_quantile, student_t_quantile
 
 LEVEL = 0.95
 
@@ -24,16 +24,14 @@ def rate_interval(rate: ArrayLike, samples: ArrayLike, level: float = LEVEL) -> 
     low = B^-1(x, n - x + 1; a / 2), high = B^-1(x + 1, n - x; 1 - a / 2) for x = rate * n of n samples, a = 1 - level
     and the incomplete beta function B; n need not be an integer. No sample at all leaves [0, 1].
     """
-    from scipy.special import betaincinv
-
     rates, counts = np.broadcast_arrays(np.asarray(rate, dtype=np.float64), np.asarray(samples, dtype=np.float64))
     tail = (1 - level) / 2
     known = counts > 0
     some, others = known & (rates > 0), known & (rates < 1)
     flips = rates * counts
     low, high = np.zeros(rates.shape), np.ones(rates.shape)
-    low[some] = betaincinv(flips[some], (counts - flips)[some] + 1, tail)
-    high[others] = betaincinv(flips[others] + 1, (counts - flips)[others], 1 - tail)
+    low[some] = beta_quantile(flips[some], (counts - flips)[some] + 1, tail)
+    high[others] = beta_quantile(flips[others] + 1, (counts - flips)[others], 1 - tail)
     return low, high
 
 
@@ -47,11 +45,9 @@ def difference_interval(
     if the difference is d, is the positive root of 2 n q^2 + b q - negative d (1 - d) = 0 with
     b = (2 n - positive + negative) d - positive - negative. No sample at all leaves [-1, 1].
     """
-    from scipy.special import ndtri
-
     given = (np.asarray(each, dtype=np.float64) for each in (negative, positive, samples))
     lost, gained, counts = np.broadcast_arrays(*given)
-    z = float(ndtri((1 + level) / 2))
+    z = normal_quantile((1 + level) / 2)
     center = np.divide(gained - lost, counts, out=np.zeros(counts.shape), where=counts > 0)
     return _end(lost, gained, counts, z, center, -1.0), _end(lost, gained, counts, z, center, 1.0)
 
@@ -75,13 +71,13 @@ def independent_samples(
     clusters: without any, D = s, and each cluster counts once. The ratio of the quantiles of Student's t allows for few
     clusters (Korn and Graubard, 1998); a single one tells nothing. Where every cluster is one sample, N remains.
     """
-    from scipy.special import stdtrit
-
     given = (np.asarray(each, dtype=np.float64) for each in (samples, clusters, size, within, between))
     counts, groups, sizes, inside, across = np.broadcast_arrays(*given)
     effect = np.maximum(1.0, (across + sizes**2) / (inside + sizes))
     quantile = (1 + level) / 2
-    ratio = stdtrit(np.maximum(counts - 1, 1), quantile) / stdtrit(np.maximum(groups - 1, 1), quantile)
+    ratio = student_t_quantile(np.maximum(counts - 1, 1), quantile) / student_t_quantile(
+        np.maximum(groups - 1, 1), quantile
+    )
     return np.where((groups == 1) & (counts > 1), 0.0, counts / effect * ratio**2)
 
 

@@ -36,6 +36,7 @@ from regnas.errors import ArtifactError
 from regnas.flips.bootstrap import RESAMPLES, hierarchical_means, interval
 from regnas.flips.closed_forms import LEVEL, difference_interval, rate_interval
 from regnas.flips.partitions import Partition
+from regnas.flips.special import student_t_quantile
 
 Kind = Literal["rate", "difference"]
 LOWEST = {"rate": 0.0, "difference": -1.0}
@@ -96,9 +97,7 @@ def closed_form(
 
 def _seed_error(means: NDArray[np.float64], level: float) -> float:
     """t_(S - 1) s / sqrt(S) of the means [S] of the seeds; 0 for a single one, whose training nothing tells about."""
-    from scipy.special import stdtrit
-
     seeds = len(means)
     if seeds == 1:
         return 0.0
-    return float(stdtrit(seeds - 1, (1 + level) / 2) * means.std(ddof=1) / np.sqrt(seeds))
+    return float(student_t_quantile(seeds - 1, (1 + level) / 2) * means.std(ddof=1) / np.sqrt(seeds))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from regnas.flips.special import binomial_tail
+
 
 def sign_test(negative: int, positive: int) -> float:
     """Two-sided p-value of negative ~ Binomial(negative + positive, 1/2): min(1, 2 P(X <= min(negative, positive)))."""
-    from scipy.special import bdtr  # here, because importing it takes longer than everything else in this package
-
     if negative + positive == 0:
         return 1.0
-    return min(1.0, 2 * float(bdtr(min(negative, positive), negative + positive, 0.5)))
+    return min(1.0, 2 * binomial_tail(min(negative, positive), negative + positive))
 
 
 def holm(values: Sequence[float]) -> list[float]:

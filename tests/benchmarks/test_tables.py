@@ -148,6 +148,7 @@ def test_the_pareto_front_is_of_regnas_alone(tmp_path):
     assert [point["row"] for point in found if point["on_front"]] == ["regnas", "interpolation@0"]
 
 
+@pytest.mark.slow
 def test_the_command_says_in_one_line_what_is_wrong(tmp_path):
     script = Path(tables.__file__)
     done = subprocess.run(

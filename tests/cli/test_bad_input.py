@@ -240,12 +240,15 @@ def test_bad_image_folders_exit_with_3_before_training(command, config, tmp_path
 
 
 def test_a_bug_is_called_a_bug_in_one_line_and_shown_with_debug(command, monkeypatch):
-    def broken(arguments):
+    def broken(arguments, **options):
         raise RuntimeError("first line\nsecond line")
 
     monkeypatch.setattr(cli, "app", broken)
     code, lines = command("run", "digits")
-    assert (code, lines) == (1, ["regnas: a bug in regnas: RuntimeError: first line; run again with --debug"])
+    assert (code, lines) == (
+        1,
+        ["regnas: internal error: RuntimeError: first line. Run again with --debug and report it."],
+    )
     with pytest.raises(RuntimeError):
         exit_code(["run", "digits"], debug=True)
 

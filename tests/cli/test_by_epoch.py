@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.update_runs import change, method_of, nothing_was_trained, results_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def config(config):

@@ -11,6 +11,8 @@ from safetensors.torch import load_file
 from regnas.training.checkpoint import last_checkpoint
 from tests.tiny import write_tiny
 
+pytestmark = pytest.mark.slow
+
 LESSON = 'curriculum.lessons.more={ teacher = { name = "%s" }, loss = { name = "%s" }, weight = 0.1 }'
 
 

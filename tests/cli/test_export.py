@@ -24,6 +24,8 @@ from regnas.runtime.files import write_bytes
 from regnas.runtime.signals import ask_to_stop
 from tests.conftest import wait_for
 
+pytestmark = pytest.mark.slow
+
 MEMBERS = ("small", "medium", "large")
 FILES = {f"{member}.{suffix}" for member in MEMBERS for suffix in ("safetensors", "onnx", "int8.onnx", "pt2", "md")}
 

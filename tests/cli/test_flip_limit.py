@@ -13,6 +13,8 @@ from regnas.search import OLD, Study, sqlite_storage
 from supernets.elastic_resnet import ElasticResNet
 from tests.tiny import write_tiny
 
+pytestmark = pytest.mark.slow
+
 SPACE = ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width=4).space((1, 8, 8), 3)
 
 

@@ -208,6 +208,7 @@ exit_code(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_killed_while_it_writes_nothing_counts_as_imported(command, original, tmp_path):
     to = tmp_path / "kept"
     arguments = ["import-ofa", str(original), "--to", str(to)]

@@ -11,6 +11,8 @@ import pytest
 
 from tests.conftest import wait_for
 
+pytestmark = pytest.mark.slow
+
 
 def start(config, run):
     command = [sys.executable, "-m", "regnas", "run", str(config), "--out", str(run), "--resume"]

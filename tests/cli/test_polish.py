@@ -14,6 +14,8 @@ from safetensors.torch import load_file
 
 from tests.conftest import regnas, wait_for
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(finished_run, tmp_path):

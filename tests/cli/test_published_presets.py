@@ -17,6 +17,8 @@ from regnas.space import Architecture, contains
 from regnas.updates.config import load_update
 from tests.data.photographs import make_photographs
 
+pytestmark = pytest.mark.slow
+
 CLASSES = 3
 
 

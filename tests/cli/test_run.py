@@ -127,6 +127,7 @@ def same_files(one, other):
     }
 
 
+@pytest.mark.slow
 def test_the_wheel_installs_and_runs_elsewhere(tmp_path):
     """Built from the tree; it holds the presets and templates, and they are found where there is no tree."""
     root = Path(__file__).parents[2]

@@ -12,6 +12,8 @@ from regnas.runtime.workers import WorkerProcess
 from regnas.space import Architecture, contains
 from tests.tiny import write_tiny
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run_copy(finished_run, tmp_path):

@@ -11,6 +11,8 @@ import pytest
 from regnas.flips import load_predictions
 from tests.tiny import write_tiny, write_tiny_update
 
+pytestmark = pytest.mark.slow
+
 METHODS = 'methods={ none = {}, focal_distillation_lm = { weight = "auto" }, bcwi = { alpha = "auto" } }'
 
 

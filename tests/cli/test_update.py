@@ -18,6 +18,8 @@ from tests.conftest import Outcome
 from tests.report.helpers import pictures
 from tests.tiny import write_tiny_update
 
+pytestmark = pytest.mark.slow
+
 LABELS = ["none", "focal_distillation_lm", "ensemble", "elodi", "fine_tuning", "bcwi"]
 TITLES = ["No treatment", "FD-LM", "Ensemble paragon (m = 2)", "ELODI (m = 2, K = 10)", "Fine-tuning", "BCWI (α = 0.4)"]
 

@@ -15,6 +15,8 @@ from regnas.cli import exit_code
 from tests.conftest import wait_for
 from tests.tiny import write_tiny_update
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):

@@ -11,6 +11,8 @@ from regnas.networks import SmallResNet
 from tests.cli.update_runs import arrays_of, correct_of, method_of, predicted_by, records, results_of
 from tests.tiny import write_tiny_update
 
+pytestmark = pytest.mark.slow
+
 LABELS = ["none", "focal_distillation_lm", "ensemble", "elodi", "fine_tuning", "bcwi"]
 
 

@@ -12,6 +12,8 @@ from regnas.supernet.imports import import_supernet
 from tests.supernet.imports.lake import deep, empty_store, install_lake, trained
 from tests.tiny import write_tiny
 
+pytestmark = pytest.mark.slow
+
 TRAINING_BASELINES = "[baselines.independent]\n[baselines.focal_distillation_lm]\n[baselines.elodi]\nmembers = 2\n"
 
 

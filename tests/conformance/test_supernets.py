@@ -161,6 +161,7 @@ def test_every_batch_norm_is_registered_right_after_its_convolution(supernet, sp
                 assert children[index - 1].out_channels == child.num_features
 
 
+@pytest.mark.slow
 def test_containment_is_that_of_the_tensors(supernet, space):
     """On extracted tensors, for more than 500 random pairs: contained exactly if all are leading slices."""
     random = Random(1)

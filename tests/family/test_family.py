@@ -79,6 +79,7 @@ def test_smaller_members_are_leading_slices_of_larger_ones_in_the_files(finished
             assert torch.equal(wide[name][tuple(slice(size) for size in tensor.shape)], tensor)
 
 
+@pytest.mark.slow
 def test_loading_needs_neither_supernet_nor_training_nor_search(finished_run):
     """Built from the files alone: none of that code is imported."""
     program = (

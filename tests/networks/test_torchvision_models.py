@@ -262,6 +262,7 @@ def test_a_pickle_that_runs_code_is_refused(checkpoints, tmp_path, write):
     assert mark.exists()
 
 
+@pytest.mark.slow
 def test_the_package_is_imported_without_torchvision():
     check = "import sys, regnas.networks; sys.exit('torchvision' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -101,8 +101,32 @@ def test_every_row_of_a_markdown_table_has_as_many_cells_as_its_header(members: 
     assert [line for line in text.splitlines() if line.startswith("# ")] == [r"# \# run \# two"]
 
 
-def test_markdown_says_what_the_intervals_leave_out() -> None:
+def rows_below(text: str, heading: str) -> list[list[list[str]]]:
+    """The tables of a section, each a list of rows of cells, without their headers."""
+    section = text.split(f"## {heading}\n\n", 1)[1].split("\n## ", 1)[0]
+    tables = [block.splitlines()[2:] for block in section.split("\n\n") if block.startswith("|")]
+    return [[[cell.strip() for cell in line.strip("|").split("|")] for line in table] for table in tables]
+
+
+def test_markdown_has_the_rates_intervals_and_tests_of_every_pair() -> None:
+    text = markdown(compare(contents(method("family", FAMILY), method("b", BASELINE, "Baseline"))))
+    (summary,) = rows_below(text, "Methods")
+    difference = summary[1][-1]
+    assert [row[0] for row in summary] == ["family", "Baseline"]
+    assert summary[0][-1] == "–"
+    assert difference.startswith("+16.67 [")  # (1 + 2 + 2) / 30 of the samples of a pair, and none of the family
+    _, pairs = rows_below(text, "Baseline")
+    # Counted in BASELINE: 1, 2, 2 samples broken; 2, 4, 3 repaired. 1 of 10 is [0.25, 44.50] and 2 of 10 is
+    # [2.52, 55.61] in the tables of Clopper and Pearson; Holm's correction of the p-values is 1 for all.
+    assert [[*row[2:7], row[7].split()[0], *row[8:]] for row in pairs] == [
+        ["10.00 [0.25, 44.50]", "20.00", "0.556", "83.33", "66.67", "+10.00", "1.000", "1.000"],
+        ["20.00 [2.52, 55.61]", "40.00", "1.667", "66.67", "0.00", "+20.00", "0.688", "1.000"],
+        ["20.00 [2.52, 55.61]", "30.00", "1.429", "71.43", "0.00", "+10.00", "1.000", "1.000"],
+    ]
+
+
+def test_markdown_says_what_the_intervals_cover() -> None:
     text = markdown(compare(contents(method("family", FAMILY), method("b", BASELINE))))
-    assert "95 % intervals over samples: how much the numbers depend on the choice of the 10 test samples" in text
-    assert "do not cover the training" in text
-    assert "16.67 [" in text and "+16.67 [" in text
+    (explained,) = text.split("## Intervals\n\n")[1:]
+    assert "95 %" in explained and "10 test samples" in explained
+    assert "training" in explained

@@ -30,6 +30,7 @@ def die(job: str) -> None:
     os._exit(9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_job_runs_once_after_what_it_depends_on(tmp_path, workers):
     done = list(run_in_order(JOBS, Note(tmp_path), workers))
@@ -46,6 +47,7 @@ def test_the_error_of_a_job_comes_back_as_it_was(workers):
     assert error.value.exit_code == 3
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_reported_and_not_waited_for():
     with pytest.raises(EnvironmentProblem, match="a worker process died"):
         list(run_in_order({"a": (), "b": ()}, die, 2))

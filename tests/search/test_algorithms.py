@@ -124,6 +124,7 @@ print(json.dumps({name: [trial.architecture.id for trial in play(small(name), SP
 """
 
 
+@pytest.mark.slow
 def test_another_process_asks_for_the_same():
     """A search is resumed in a new process, where sets of names have another order."""
     environment = os.environ | {"PYTHONHASHSEED": "12345"}

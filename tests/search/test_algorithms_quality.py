@@ -12,6 +12,8 @@ from regnas.space import Budget
 from tests.search.synthetic import Problem, play
 from tests.space.mobile import mobile_space
 
+pytestmark = pytest.mark.slow
+
 SPACE = mobile_space(2, 3)
 BUDGET = Budget.parse("40M +- 2 %")  # 50,000 architectures
 CANDIDATES = 100

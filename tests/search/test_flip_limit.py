@@ -29,6 +29,8 @@ from regnas.space import Budget, BudgetSampler, contains
 from tests.search.stub import SAMPLES, StubEvaluator, nfr, predictions
 from tests.search.synthetic import play
 
+pytestmark = pytest.mark.slow
+
 BUDGETS = {"small": Budget(76_000, 84_000), "medium": Budget(114_000, 126_000), "large": Budget(190_000, 210_000)}
 ORDERS = [
     *(("smallest_first", name) for name in ALGORITHMS),

@@ -204,6 +204,7 @@ except EnvironmentProblem as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_exit_5_and_every_recorded_candidate_is_kept(tmp_path):
     path = tmp_path / "study.db"
     done = subprocess.run([sys.executable, "-c", FILLING, path], capture_output=True, text=True, check=False)

@@ -89,6 +89,7 @@ def modules_after(lines):
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_of_ofa_only_networks_are_imported_and_only_when_a_supernet_is_built():
     listed = modules_after("from regnas.supernet import SUPERNETS\nassert len(SUPERNETS.usable()) > 5")
     assert not {name for name in listed if name.split(".")[0] in ("ofa", "torchvision")}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 import torch
 
 from regnas.data import Preprocessing
 from regnas.search.evaluation import CandidateRunner
 from regnas.space import Budget, BudgetSampler
 from regnas.supernet import SUPERNETS
+
+pytestmark = pytest.mark.slow
 
 SHAPE, CLASSES = (3, 32, 32), 10
 

@@ -20,6 +20,8 @@ from tests.conftest import wait_for
 from tests.tiny import write_tiny
 from tests.training.together import BATCH, STEPS, Scenarios
 
+pytestmark = [pytest.mark.distributed, pytest.mark.slow]
+
 PROCESSES = 2
 PATIENCE = 600  # of seconds, on machines that have other work
 

@@ -9,7 +9,6 @@ from regnas.comparison.comparison import Comparison
 from regnas.flips.closed_forms import LEVEL
 from regnas.report.comparison.heat_map import nfr_heat_map
 from regnas.report.comparison.tables import breakdowns, headline, left_out, notes, pair_title
-from regnas.report.kit.figures import svg
 from regnas.report.kit.formatting import p_value, percent, percent_interval, printable, signed_percent
 from regnas.report.kit.pages import inline, page
 
@@ -38,6 +37,6 @@ def html_text(comparison: Comparison) -> str:
         rows=MOST_ROWS,
         level=round(100 * LEVEL),
         notes=notes(comparison),
-        figures={"heat_map": inline(svg(lambda: nfr_heat_map(comparison)), "heat_map")},
+        figures={"heat_map": inline(nfr_heat_map(comparison), "heat_map")},
         facts={},
     )

@@ -7,13 +7,17 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks.browser import Browser, find_browser
 from regnas.comparison.gallery import gallery_of, render
-from tests.comparison.gallery.browser import Browser, find_browser
 from tests.comparison.gallery.making import answers, samples
 
-pytestmark = pytest.mark.skipif(
-    find_browser() is None, reason="there is no chromium on the PATH (Debian: apt-get install chromium)"
-)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_browser() is None, reason="there is no chromium on the PATH (Debian: apt-get install chromium)"
+    ),
+]
 
 HOSTILE = (
     "<img src=x onerror=\"window.ran='class'\">",

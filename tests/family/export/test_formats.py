@@ -20,6 +20,8 @@ from regnas.family.manifest import metadata_of
 from supernets.images import Resize
 from supernets.layers import ConvNorm, InvertedBottleneck, PooledFeatures
 
+pytestmark = pytest.mark.slow
+
 SHAPE = (3, 40, 40)
 CLASSES = ("cat", "<b>dög</b>", "x")
 METADATA = metadata_of("small", {"mean": [0.1, 0.2, 0.3], "std": [1.0, 1.0, 1.0]}, CLASSES, SHAPE)

@@ -11,6 +11,8 @@ import pytest
 
 from tests.search.evaluation.executing import same_bits_until_closed
 
+pytestmark = [pytest.mark.distributed, pytest.mark.slow]
+
 
 @pytest.fixture(scope="module")
 def cluster():

@@ -15,6 +15,8 @@ from regnas.runtime import signals
 from regnas.search.evaluation import ExecutorChoice
 from tests.search.evaluation.executing import same_bits_until_closed, worker_processes
 
+pytestmark = [pytest.mark.distributed, pytest.mark.slow]
+
 
 def test_a_worker_that_is_killed_costs_its_candidates_time_and_nothing_else(open_evaluator, some, expected):
     with closing(open_evaluator("processes=2")) as evaluator:

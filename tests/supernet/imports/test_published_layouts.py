@@ -11,6 +11,8 @@ from regnas.runtime.tensors import load_into
 from regnas.supernet import build_plugin
 from regnas.supernet.imports import import_supernet
 
+pytestmark = pytest.mark.slow
+
 MOBILE = {"dropout_rate": 0, "ks_list": [3, 5, 7], "expand_ratio_list": [3, 4, 6], "depth_list": [2, 3, 4]}
 RESNET = {"depth_list": [0, 1, 2], "expand_ratio_list": [0.2, 0.25, 0.35], "width_mult_list": [0.65, 0.8, 1.0]}
 

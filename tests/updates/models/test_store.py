@@ -221,6 +221,7 @@ def test_whoever_finds_the_shelf_taken_waits_and_then_loads(tmp_path, monkeypatc
     assert same(found[0], state(elsewhere, PLAIN))
 
 
+@pytest.mark.slow
 def test_two_workers_make_the_bits_that_one_makes(tmp_path):
     taught = Trained(SMALL, lessons=(Lesson(LogitDifferenceInhibition(), 0.5, (OLD, PLAIN)),))
     wanted = [Interpolated(OLD, Trained(SMALL, start=OLD), 0.5), taught, Ensemble((OLD, PLAIN))]
