@@ -1,4 +1,4 @@
-"""Multiply-adds and parameters of the layers, from arithmetic; ``size`` is height and width of the feature maps."""
+"""Compute multiply-adds and parameters of layers; ``size`` is height and width of the feature maps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from supernets.channels import squeeze, stride_output
 def convolution_cost(
     channels_in: int, channels_out: int, kernel: int, size_out: tuple[int, int], groups: int = 1
 ) -> Cost:
-    """A convolution without bias and the batch norm after it."""
+    """Return the cost of a convolution without bias and its batch norm."""
     weights = kernel**2 * channels_in * channels_out // groups
     return Cost(weights * size_out[0] * size_out[1], weights + 2 * channels_out)
 
@@ -29,7 +29,7 @@ def bottleneck_cost(
     expanding: bool = True,
     projected: bool = False,
 ) -> Cost:
-    """An inverted bottleneck on feature maps of this size; the shortcut costs something only where it is projected."""
+    """Return the cost of an inverted bottleneck; only a projected shortcut has a cost."""
     after = stride_output(size, stride)
     total = convolution_cost(middle, middle, kernel, after, middle)
     total = total.plus(convolution_cost(middle, channels_out, 1, after))

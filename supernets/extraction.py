@@ -1,4 +1,4 @@
-"""Sub-networks laid out quickly: modules are built once without storage, and copied with the tensors of a supernet.
+"""Extract sub-networks fast: build modules once without storage, and copy them with the tensors of a supernet.
 
 Building a mobile network takes fifty milliseconds, ten times as long as copying its weights, and a search extracts
 thousands of them.
@@ -14,23 +14,23 @@ import torch
 from torch import Tensor, nn
 
 Layer = TypeVar("Layer", bound=nn.Module)
-Make = Callable[..., Any]  # make(InvertedBottleneck, 16, 64, 24, ...): the module, newly built or laid out before
+Make = Callable[..., Any]  # make(InvertedBottleneck, 16, 64, 24, ...) returns a new module or a template
 
-# For with_tensors: by the path of a layer ("stages.0.1.norm1.", or "" for the network itself), the name of a tensor in
-# it and the template's tensor of that name, which has the shape that is wanted.
+# For with_tensors: the path of a layer ("stages.0.1.norm1.", or "" for the network itself), the name of one of its
+# tensors, and the tensor of that name in the template, which has the wanted shape.
 TensorOf = Callable[[str, str, Tensor], Tensor]
 
 KEPT_LAYERS = 4096
 
 
 def build(kind: type[Layer], *settings: Any) -> Layer:
-    """A layer with weights of its own."""
+    """Build a layer with its own weights."""
     return kind(*settings)
 
 
 @lru_cache(KEPT_LAYERS)
 def lay_out(kind: type[Layer], *settings: Any) -> Layer:
-    """A layer without storage, the same object whenever it is asked for; to be copied and never to be run."""
+    """Return a layer without storage, the same object for the same arguments; copy it, never run it."""
     with torch.device("meta"):
         return kind(*settings)
 
@@ -38,12 +38,12 @@ def lay_out(kind: type[Layer], *settings: Any) -> Layer:
 def with_tensors(
     template: nn.Module, tensor_of: TensorOf, training: bool, prefix: str = "", copied: bool = True
 ) -> nn.Module:
-    """A copy of ``template`` that holds what ``tensor_of`` gives, or copies of it.
+    """Return a copy of ``template`` that holds the tensors of ``tensor_of``, or copies of them.
 
-    The template may hold the same layer at several places; the copy does not.
+    The template may hold the same layer in several places; the copy does not.
     """
     copy: nn.Module = object.__new__(type(template))
-    # Tables of its own, for a hook on one network is to be on no other; the template's are empty, nearly all of them.
+    # Own tables, because a hook on one network must not act on another; nearly all tables of the template are empty.
     state = {
         key: value if not isinstance(value, dict) else value.copy() if value else type(value)()
         for key, value in vars(template).items()
@@ -69,12 +69,12 @@ def with_tensors(
 
 
 def named(tensors: Mapping[str, Tensor]) -> TensorOf:
-    """What a table has under the whole name."""
+    """Look tensors up in a table by their full name."""
     return lambda prefix, name, _: tensors[prefix + name]
 
 
 class Cut:
-    """``cut(tensor of whole, like)`` for the tensor of the same name; its table of layers is made once."""
+    """Apply ``cut(tensor of whole, like)`` to the tensor of the same name; the table of layers is built once."""
 
     def __init__(self, whole: nn.Module, cut: Callable[[Tensor, Tensor], Tensor]) -> None:
         self._layers = {f"{path}." if path else "": layer for path, layer in whole.named_modules()}
@@ -88,7 +88,7 @@ class Cut:
 
 
 def norm_tensors(prefix: str, norm: nn.BatchNorm2d, channels: int) -> dict[str, Tensor]:
-    """The leading channels of a batch norm, under the names of a plain one."""
+    """Return the leading channels of a batch norm, under the names of a plain one."""
     tensors = {
         f"{prefix}.{name}": getattr(norm, name)[:channels] for name in ("weight", "bias", "running_mean", "running_var")
     }

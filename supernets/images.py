@@ -1,4 +1,4 @@
-"""What a search space says about its images: channels, and the sizes to which they may be resized."""
+"""Check the images of a search space: channels, and the sizes to which they can be resized."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ InputShape = tuple[int, int, int]
 
 def require_color(name: str, input_shape: InputShape) -> None:
     if input_shape[0] != 3:
-        raise ValueError(f"{name} takes color images (3 channels), not {input_shape[0]}")
+        raise ValueError(f"{name}: images must have 3 channels (color), got {input_shape[0]}")
 
 
 def check_resolutions(resolutions: tuple[int, ...]) -> None:
     if any(size < 1 for size in resolutions) or len(set(resolutions)) < len(resolutions):
-        raise ValueError(f"resolutions must be positive and differ, not {list(resolutions)}")
+        raise ValueError(f"resolutions must be positive and different, got {list(resolutions)}")
 
 
 def usable_resolutions(resolutions: tuple[int, ...], input_shape: InputShape) -> tuple[int | None, ...]:
-    """Those of a space on these images; without any, the images are taken as they come."""
+    """Return the resolutions of a space on these images; without any, images are not resized."""
     _, height, width = input_shape
     if not resolutions:
         return (None,)
     if height != width:
-        raise ValueError(f"resolutions are for square images, not {height} x {width}")
+        raise ValueError(f"resolutions: images must be square, got {height} x {width}")
     if max(resolutions) > height:
-        raise ValueError(f"resolution {max(resolutions)} is above the size of the images, {height}")
+        raise ValueError(f"resolutions must be at most the size of the images ({height}), got {max(resolutions)}")
     return tuple(sorted(resolutions))
 
 
 class Resize(nn.Module):
-    """Images of ``size`` x ``size`` pixels; None leaves them as they are."""
+    """Resize images to ``size`` x ``size`` pixels; None leaves them unchanged."""
 
     def __init__(self, size: int | None) -> None:
         super().__init__()

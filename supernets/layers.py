@@ -1,4 +1,4 @@
-"""The layers of plain networks, all of torch's own, each convolution right before the batch norm that it may absorb."""
+"""Layers of plain networks, made of torch modules; each convolution precedes the batch norm that it may absorb."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
 
 
 def activation_layer(name: Activation) -> nn.Module:
-    # In place: what comes before is a convolution or a batch norm, whose output nobody else reads.
+    # In place: the layer before is a convolution or a batch norm, and nothing else reads its output.
     return ACTIVATIONS[name](inplace=True)
 
 
 class ConvNorm(nn.Sequential):
-    """Convolution, batch norm and, where one is named, the activation; the size divides by the stride, rounded up."""
+    """Convolution, batch norm and an optional activation; the size is divided by the stride and rounded up."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class SqueezeExcitation(nn.Module):
 
 
 class Shortcut(nn.Module):
-    """Average pooling where the block strides (odd sizes padded), and a 1x1 convolution where it is ``projected``."""
+    """Average pooling if the block has a stride (odd sizes are padded), and a 1x1 convolution if ``projected``."""
 
     def __init__(self, channels_in: int, channels_out: int, stride: int, projected: bool) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class InvertedBottleneck(nn.Module):
 
 
 class PooledFeatures(nn.Module):
-    """A 1x1 convolution, the average and, where there is a ``mixed_width``, one more layer: [N, C, H, W] -> [N, D]."""
+    """A 1x1 convolution, the average and, if ``mixed_width`` is set, one more layer: [N, C, H, W] -> [N, D]."""
 
     def __init__(
         self, channels: int, width: int, mixed_width: int | None, activation: Activation, epsilon: float = 1e-5
@@ -128,7 +128,7 @@ class PooledFeatures(nn.Module):
 
 
 def initialize(network: nn.Module) -> nn.Module:
-    """He's normal weights by fan-out, which is what once-for-all networks start from; biases zero."""
+    """Initialize weights by He's normal distribution with fan-out, as once-for-all does, and biases by zero."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")

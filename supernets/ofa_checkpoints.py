@@ -1,7 +1,7 @@
-"""Checkpoints of ofa's supernets, also of the layouts that earlier versions of it wrote.
+"""Read checkpoints of the supernets of ofa, including the layouts of its earlier versions.
 
-Earlier names differ in ``mobile_inverted_conv`` for ``conv``, and static layers have one level less than elastic ones
-(``bn.weight`` and ``bn.bn.weight``).
+Earlier names have ``mobile_inverted_conv`` in place of ``conv``, and static layers have one level less than elastic
+ones (``bn.weight`` and ``bn.bn.weight``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 COUNTER = "num_batches_tracked"
 
-# Each way to read an earlier name, tried in turn until the network has the result.
+# Ways to read an earlier name, tried in turn until the network has the resulting name.
 _REWORDINGS: tuple[tuple[str, str], ...] = (
     (".bn.bn.", ".bn."),
     (".conv.conv.weight", ".conv.weight"),
@@ -25,9 +25,9 @@ _REWORDINGS: tuple[tuple[str, str], ...] = (
 
 
 def renamed_for(build: Callable[[], nn.Module], tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors under the names of the supernet that ``build`` makes; names it does not know are kept.
+    """Return the tensors under the names of the supernet that ``build`` makes; keep unknown names.
 
-    The counters of batch norm, which early files lack and which are no weights, start at zero where they are missing.
+    The counters of batch norms are not weights. Early files lack them; missing counters start at zero.
     """
     with torch.device("meta"):
         known = build().state_dict()

@@ -31,8 +31,8 @@ SQUEEZING = (False, True, False, True, True)
 class OFAMobileNetV3:
     """MobileNetV3 of once-for-all: depth per stage, kernel and expansion per block; published for ImageNet.
 
-    ``width_multiplier`` is 1.0 or 1.2 for the published supernets, ``resolutions`` the sizes to which images may be
-    resized (none: as they come), ``dropout`` that of the classifier while the supernet trains.
+    ``width_multiplier`` is 1.0 or 1.2 for the published supernets. ``resolutions`` lists the sizes to which images can
+    be resized (empty: no resizing). ``dropout`` acts on the classifier while the supernet trains.
     """
 
     width_multiplier: float = 1.0
@@ -47,11 +47,11 @@ class OFAMobileNetV3:
         return mobile_space(NAME, self._layout(classes), input_shape, self.resolutions)
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """The plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with fresh weights."""
         return initialize(mobile_network(self._layout(classes), architecture))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
-        # ofa is imported where it is needed: it takes seconds.
+        # Imported here, because importing ofa takes seconds.
         from ofa.imagenet_classification.elastic_nn import networks
 
         from supernets.mobile.elastic import ElasticMobileNet
@@ -75,7 +75,7 @@ class OFAMobileNetV3:
         )
 
     def rename_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors of a checkpoint of ofa's under the names of this supernet."""
+        """Return the tensors of a checkpoint of ofa under the names of this supernet."""
         return renamed_for(lambda: self.supernet((3, 224, 224), 1000), tensors)
 
     def _layout(self, classes: int) -> MobileLayout:
@@ -105,7 +105,7 @@ class OFAMobileNetV3:
 
 def check_mobile_settings(width_multiplier: float, resolutions: tuple[int, ...], dropout: float) -> None:
     if width_multiplier <= 0:
-        raise ValueError(f"width_multiplier must be above 0, not {width_multiplier:g}")
+        raise ValueError(f"width_multiplier must be above 0, got {width_multiplier:g}")
     if not 0 <= dropout < 1:
-        raise ValueError(f"dropout must be at least 0 and below 1, not {dropout:g}")
+        raise ValueError(f"dropout must be at least 0 and below 1, got {dropout:g}")
     check_resolutions(resolutions)

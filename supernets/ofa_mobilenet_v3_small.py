@@ -1,4 +1,4 @@
-"""MobileNetV3 made elastic for small images, of the same building blocks as the published supernets."""
+"""An elastic MobileNetV3 for small images, of the same building blocks as the published supernets."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NAME = "ofa_mobilenet_v3_small"
 class OFAMobileNetV3Small:
     """MobileNetV3 for images of 16 to 64 pixels, to be trained: depth per stage, kernel and expansion per block.
 
-    ``widths`` and ``strides`` are those of the stages, at most five of them, ``stem_stride`` that of the first
-    convolution (1 for images of 16 pixels, 2 for 32), ``depths`` the fewest and the most blocks of a stage,
-    ``resolutions`` the sizes to which images may be resized (none: as they come), ``dropout`` that of the classifier
-    while the supernet trains.
+    ``widths`` and ``strides`` have one value per stage, for at most five stages. ``stem_stride`` is the stride of the
+    first convolution (1 for images of 16 pixels, 2 for 32). ``depths`` is the minimum and the maximum number of blocks
+    per stage. ``resolutions`` lists the sizes to which images can be resized (empty: no resizing). ``dropout`` acts on
+    the classifier while the supernet trains.
     """
 
     widths: tuple[int, ...] = (16, 24, 32, 48, 64)
@@ -39,32 +39,32 @@ class OFAMobileNetV3Small:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.widths) <= len(ACTIVATIONS):
-            raise ValueError(f"widths are those of 1 to {len(ACTIVATIONS)} stages, not of {len(self.widths)}")
+            raise ValueError(f"widths must have 1 to {len(ACTIVATIONS)} values, one per stage, got {len(self.widths)}")
         if len(self.strides) != len(self.widths):
-            raise ValueError(f"{len(self.strides)} strides were given for {len(self.widths)} widths")
+            raise ValueError(f"strides must have one value per width, got {len(self.strides)} for {len(self.widths)}")
         if any(width < 8 or width % 8 for width in (*self.widths, self.stem_width)):
-            raise ValueError(f"widths must be multiples of 8, not {[*self.widths]} after a stem of {self.stem_width}")
+            raise ValueError(f"widths must be multiples of 8, got {[*self.widths]} after a stem of {self.stem_width}")
         if any(stride not in (1, 2) for stride in (*self.strides, self.stem_stride)):
             raise ValueError("strides must be 1 or 2")
         if not self.kernels or any(kernel < 1 or kernel % 2 == 0 for kernel in self.kernels):
-            raise ValueError(f"kernels must be odd, not {list(self.kernels)}")
+            raise ValueError(f"kernels must be odd, got {list(self.kernels)}")
         if not self.expansions or min(self.expansions) <= 1:
-            raise ValueError(f"expansions must be above 1, not {list(self.expansions)}")
+            raise ValueError(f"expansions must be above 1, got {list(self.expansions)}")
         if not 1 <= self.depths[0] <= self.depths[1]:
-            raise ValueError(f"depths must be (fewest, most) with 1 <= fewest <= most, not {list(self.depths)}")
+            raise ValueError(f"depths must be [min, max] with 1 <= min <= max, got {list(self.depths)}")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout:g}")
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout:g}")
         check_resolutions(self.resolutions)
 
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
         return mobile_space(NAME, self._layout(input_shape, classes), input_shape, self.resolutions)
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """The plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with fresh weights."""
         return initialize(mobile_network(self._layout(input_shape, classes), architecture))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
-        from supernets.mobile.elastic import ComposedMobileNetV3, ElasticMobileNet  # with ofa, which takes seconds
+        from supernets.mobile.elastic import ComposedMobileNetV3, ElasticMobileNet  # imports ofa, which takes seconds
 
         layout = self._layout(input_shape, classes)
         network = initialize(ComposedMobileNetV3(layout, self.dropout))

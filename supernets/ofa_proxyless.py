@@ -29,8 +29,8 @@ STRIDES = (2, 2, 2, 1, 2, 1)
 class OFAProxyless:
     """ProxylessNAS of once-for-all: depth per stage, kernel and expansion per block; published for ImageNet.
 
-    ``width_multiplier`` is 1.3 for the published supernet, ``resolutions`` the sizes to which images may be resized
-    (none: as they come), ``dropout`` that of the classifier while the supernet trains.
+    ``width_multiplier`` is 1.3 for the published supernet. ``resolutions`` lists the sizes to which images can be
+    resized (empty: no resizing). ``dropout`` acts on the classifier while the supernet trains.
     """
 
     width_multiplier: float = 1.3
@@ -45,11 +45,11 @@ class OFAProxyless:
         return mobile_space(NAME, self._layout(classes), input_shape, self.resolutions)
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """The plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with fresh weights."""
         return initialize(mobile_network(self._layout(classes), architecture))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
-        # ofa is imported where it is needed: it takes seconds.
+        # Imported here, because importing ofa takes seconds.
         from ofa.imagenet_classification.elastic_nn import networks
 
         from supernets.mobile.elastic import ElasticMobileNet
@@ -69,7 +69,7 @@ class OFAProxyless:
         return (Published(CHECKPOINT, URL + CHECKPOINT, {"name": NAME, "width_multiplier": 1.3}),)
 
     def rename_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors of a checkpoint of ofa's under the names of this supernet."""
+        """Return the tensors of a checkpoint of ofa under the names of this supernet."""
         return renamed_for(lambda: self.supernet((3, 224, 224), 1000), tensors)
 
     def _layout(self, classes: int) -> MobileLayout:

@@ -1,8 +1,8 @@
 """A supernet from plain networks: a sub-network is the plain network of its architecture over leading slices.
 
-The supernet holds the tensors of the largest plain network. The weights of a smaller one are, tensor by tensor, the
-leading slices of the same shapes as its own, so that a network which contains another holds the other's weights by
-construction, and running an architecture inside the supernet is the same computation as running it on its own.
+The supernet holds the tensors of the largest plain network. Each tensor of a smaller network is the leading slice of
+its shape. Therefore a network that contains another one holds its weights by construction, and running an architecture
+inside the supernet is the same computation as running it on its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from supernets.extraction import Cut, Make, build, lay_out, with_tensors
 
 
 class SlicedSupernet(nn.Module):
-    """``supernet(images, architecture)``; the architecture is an argument, never hidden state."""
+    """Run ``supernet(images, architecture)``; the architecture is an argument, never hidden state."""
 
     def __init__(self, made: Callable[[Architecture, Make], nn.Module], largest: Architecture) -> None:
         super().__init__()
@@ -30,9 +30,9 @@ class SlicedSupernet(nn.Module):
         return logits
 
     def extract(self, architecture: Architecture) -> nn.Module:
-        """The sub-network on its own, with copies of its weights."""
+        """Return the sub-network on its own, with copies of its weights."""
         return self._sub_network(architecture, copied=True)
 
     def _sub_network(self, architecture: Architecture, copied: bool) -> nn.Module:
-        """The plain network over copies or views of the shared weights."""
+        """Return the plain network over copies or views of the shared weights."""
         return with_tensors(self._made(architecture, lay_out), self._slices, self.training, copied=copied)

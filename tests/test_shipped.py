@@ -1,14 +1,11 @@
-"""What is shipped beside the code is true: presets and the README."""
+"""What is shipped beside the code is true: the presets. The documentation is checked in tests/docs."""
 
 from __future__ import annotations
 
-import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from regnas.components.registry import Registry
 from regnas.runs.config import load_config
 from regnas.runs.job import check_budgets
 from regnas.runs.tables import is_update, load_table, presets
@@ -57,30 +54,3 @@ def test_the_digits_update_compares_every_method_but_those_that_it_says():
     left_out = set(METHODS) - set(load_update("update_digits").values.methods)
     assert left_out == {"co_training", "mpt", "common_teacher", "twin_bootstrap"}
     assert all(name in preset for name in left_out)
-
-
-def test_the_python_lines_of_the_readme_run(finished_run, tmp_path, monkeypatch, capsys):
-    shutil.copytree(finished_run / "family", tmp_path / "runs" / "digits" / "family")
-    monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
-    assert "('small', " in capsys.readouterr().out
-
-
-def test_every_command_and_part_that_the_readme_names_exists():
-    from regnas.cli import app
-    from regnas.data import DATASETS
-    from regnas.losses import LOSSES
-    from regnas.networks import NETWORKS
-    from regnas.runs.baselines import BASELINES
-    from regnas.search import REWARDS
-    from regnas.updates.methods import METHODS
-
-    readme = (ROOT / "README.md").read_text()
-    commands = {command.name or command.callback.__name__ for command in app.registered_commands}
-    named = set(re.findall(r"regnas (run|train|search|export|baselines|report|update|validate|list)\b", readme))
-    assert named <= commands
-    registries: list[Registry] = [BASELINES, DATASETS, LOSSES, METHODS, NETWORKS, REWARDS]
-    for registry in registries:
-        for name in registry:
-            assert name in readme or name == "cross_entropy"

@@ -29,7 +29,7 @@ EXAMPLES = {
     "Tools": {
         "verify": "regnas verify runs/digits/family",
         "validate": "regnas validate my_family.toml --set training.epochs=3",
-        "list": "regnas list",
+        "list": "regnas list losses",
         "import-ofa": "regnas import-ofa ofa_mbv3_d234_e346_k357_w1.0",
         "latency-table": "regnas latency-table digits --out digits-latency.json",
     },

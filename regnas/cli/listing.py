@@ -49,10 +49,7 @@ def list_parts(
         typer.Argument(help="Show only one kind, such as losses, or names that hold this text.", metavar="WHICH"),
     ] = None,
 ) -> None:
-    """Show what a configuration can name: losses, methods, data sets, supernets, presets and more.
-
-    Example: regnas list losses
-    """
+    """Show what a configuration can name: losses, methods, data sets, supernets, presets and more."""
     table = Table(box=None, pad_edge=False)
     for column in ("kind", "name", "what it is"):
         table.add_column(column)

@@ -1,12 +1,12 @@
 """Batch-norm statistics of a network: those of a fixed set of training images, each image counted once.
 
-The shared statistics of a supernet belong to no sub-network, so every one gets its own, on a copy. Networks that are
-trained alone are treated in the same way, so that everything that is compared is.
+The shared statistics of a supernet fit none of its sub-networks, so each sub-network gets its own, on a copy. Networks
+that are trained alone are calibrated in the same way, so that comparisons are fair.
 
 The statistics of a layer are the mean and the variance of its inputs over all images, computed with the layers before
 it at their final statistics, as one pass over all images at once would give them. Images that do not fit into one
 batch are run several times: a pass ends at the first layer whose statistics are still unknown, and the moments of its
-inputs are summed over the batches. So neither the size of the batches nor a partial last one changes the statistics.
+inputs are summed over the batches. Neither the batch size nor a partial last batch changes the statistics.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-# So many training images, or all if there are fewer, unless a configuration says otherwise: below all of them, which
-# images are drawn changes answers (benchmarks/calibration.md). Of large images fewer: the activations of all are held.
+# The default number of training images, or all if there are fewer. With a subset, predictions depend on which images
+# are drawn (benchmarks/calibration.md). Large images use fewer, because the activations of all images are held.
 MOST_IMAGES = 50_000
 MOST_PIXELS = 2**27
-# Activations of one layer, input and output, of a batch: below this, all images are one batch and one pass is enough.
+# Activations of one layer (input and output) per batch: below this, all images are one batch and one pass is enough.
 BATCH_BYTES = 2**30
-# For networks that are run in groups, whose batches must not depend on which networks share a group.
+# For networks that run in groups: batches must not depend on which networks share a group.
 BATCH_PIXELS = 2**22
 
 
 class PreparedImages(Protocol):
-    """Images as a network reads them; a tensor [N, C, H, W], or something that prepares the slice it is asked for."""
+    """Images as a network reads them: a tensor [N, C, H, W], or an object that prepares a slice on request."""
 
     def __len__(self) -> int: ...
 
@@ -41,12 +41,12 @@ class PreparedImages(Protocol):
 def calibrate(network: nn.Module, images: PreparedImages, batch_size: int | None = None) -> nn.Module:
     """Give the network the statistics of these images and put it into evaluation mode.
 
-    After an exception the network is in the mode in which it was.
+    After an exception the network is in its previous mode.
     """
     with _evaluating(network):
         size = batch_size or max(1, BATCH_BYTES // _bytes_per_image(network, images[:1]))
         batches = batches_of(images, size)
-        # What a part computes is kept for the next one, or every pass would start from the images.
+        # Keep the outputs of a part for the next one; otherwise every pass would start from the images.
         *parts, last = parts_of(network) if len(batches) > 1 else [network]
         for part in parts:
             batches = settle(part.eval(), batches)
@@ -56,12 +56,12 @@ def calibrate(network: nn.Module, images: PreparedImages, batch_size: int | None
 
 @torch.no_grad()
 def settle(part: nn.Module, batches: Sequence[Tensor], outputs: bool = True) -> list[Tensor]:
-    """Give a part of a network the statistics of its inputs; its outputs at these statistics, if they are wanted.
+    """Give a part of a network the statistics of its inputs; return its outputs at these statistics if wanted.
 
-    The part has to be in evaluation mode, and is left in it.
+    The part must be in evaluation mode, and stays in it.
     """
     unknown = {norm for norm in part.modules() if isinstance(norm, _BatchNorm) and norm.running_mean is not None}
-    if len(batches) == 1:  # a layer is settled as soon as its only batch arrives, and the pass goes on
+    if len(batches) == 1:  # a layer has its statistics as soon as its only batch arrives, and the pass continues
         with _at_inputs(unknown, lambda norm, x: _assign(norm, Moments().add(x))):
             return [part(batches[0])]
     while unknown:
@@ -81,7 +81,7 @@ def settle(part: nn.Module, batches: Sequence[Tensor], outputs: bool = True) -> 
 
 
 def calibration_count(wanted: int | None, height: int, width: int) -> int:
-    """How many images of this size, as the configuration wants it or, if it leaves that open, as many as are enough."""
+    """Return the number of images of this size: the configured number, or by default as many as are enough."""
     return min(MOST_IMAGES, MOST_PIXELS // (height * width)) if wanted is None else wanted
 
 
@@ -90,7 +90,7 @@ def batches_of(images: PreparedImages, size: int) -> Sequence[Tensor]:
 
 
 def group_batch_size(height: int, width: int) -> int:
-    """How many images of this size are one batch for networks that are run in groups."""
+    """Return the batch size at this image size for networks that run in groups."""
     return max(1, BATCH_PIXELS // (height * width))
 
 
@@ -117,7 +117,7 @@ class Moments:
 
 
 class _Reached(Exception):
-    """A pass has come to a layer whose statistics are unknown."""
+    """A pass reached a layer whose statistics are unknown."""
 
 
 def _stop(reached: dict[_BatchNorm, Moments], norm: _BatchNorm, x: Tensor) -> None:
@@ -135,7 +135,7 @@ def _assign(norm: _BatchNorm, moments: Moments) -> None:
 
 @contextmanager
 def _at_inputs(norms: set[_BatchNorm], act: Callable[[_BatchNorm, Tensor], None]) -> Iterator[None]:
-    """Call ``act(norm, input)`` before a norm runs; once it has returned, further calls of the norm run as they are."""
+    """Call ``act(norm, input)`` before a norm runs for the first time; later calls of the norm run unchanged."""
     settled: set[nn.Module] = set()
 
     def before(norm: nn.Module, inputs: tuple[Tensor, ...]) -> None:
@@ -153,7 +153,7 @@ def _at_inputs(norms: set[_BatchNorm], act: Callable[[_BatchNorm, Tensor], None]
 
 @contextmanager
 def _evaluating(network: nn.Module) -> Iterator[None]:
-    """Evaluation mode, in which no dropout is drawn; after an exception every module is in its mode of before."""
+    """Set evaluation mode, without dropout; after an exception restore the mode of every module."""
     modes = {module: module.training for module in network.modules()}
     network.eval()
     try:
@@ -165,7 +165,7 @@ def _evaluating(network: nn.Module) -> Iterator[None]:
 
 
 class _Batches(Sequence[Tensor]):
-    """Slices of the images, prepared when they are asked for."""
+    """Slices of the images, prepared on request."""
 
     def __init__(self, images: PreparedImages, size: int) -> None:
         self._images = images
@@ -181,14 +181,14 @@ class _Batches(Sequence[Tensor]):
 
 
 def parts_of(network: nn.Module) -> list[nn.Module]:
-    """Modules whose composition is the network; one that does not come in parts is its own only part."""
+    """Return modules whose composition is the network; a network without parts is its own only part."""
     split = getattr(network, "parts", None)
     return list(split()) if split is not None else [network]
 
 
 @torch.no_grad()
 def _bytes_per_image(network: nn.Module, image: Tensor) -> int:
-    """Input and output of the layer whose activations are the largest, for one image [1, C, H, W]."""
+    """Return the size of input and output of the layer with the largest activations, for one image [1, C, H, W]."""
     largest = image.nbytes
 
     def note(_: nn.Module, inputs: tuple[object, ...], output: object) -> None:

@@ -1,7 +1,7 @@
-"""Where a training stands, on disk.
+"""Save and load the state of a training.
 
-A folder holds the newest checkpoints as ``step-<n>.safetensors`` and ``checkpoints.json``, which names them with their
-sha256 and is written last: what it does not name does not exist.
+A folder holds the newest checkpoints as ``step-<n>.safetensors``, and ``checkpoints.json``, which names them with
+their sha256. It is written last: files that it does not name are ignored.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Checkpoint:
     tensors: dict[str, Tensor]
 
     def part(self, prefix: str) -> dict[str, Tensor]:
-        """The tensors whose names begin with ``prefix.``, without it."""
+        """Return the tensors whose names begin with ``prefix.``, without the prefix."""
         start = f"{prefix}."
         return {name.removeprefix(start): value for name, value in self.tensors.items() if name.startswith(start)}
 
 
 def save_checkpoint(folder: Path, step: int, parts: dict[str, dict[str, Tensor]]) -> Path:
-    """Write a checkpoint and forget all but the newest few."""
+    """Write a checkpoint and delete all but the newest few."""
     path = folder / f"step-{step}.safetensors"
     tensors = {f"{part}.{name}": tensor for part, named in parts.items() for name, tensor in named.items()}
     entry = {"step": step, "file": path.name, "sha256": save_tensors(path, tensors)}
@@ -46,7 +46,7 @@ def save_checkpoint(folder: Path, step: int, parts: dict[str, dict[str, Tensor]]
 
 
 def last_checkpoint(folder: Path) -> Checkpoint | None:
-    """The newest checkpoint, or None before the first; a damaged one is refused and the one before it named."""
+    """Load the newest checkpoint, or None before the first; refuse a damaged one and name the one before it."""
     entries = [entry for entry in _entries(folder) if (folder / entry["file"]).exists()]
     if not entries:
         return None
@@ -60,7 +60,7 @@ def last_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def copy_checkpoints(source: Path, target: Path) -> None:
-    """Let another training go on where this one is; what the target has already stays."""
+    """Let another training continue from this one; keep what the target already has."""
     if not (target / INDEX).exists():
         target.mkdir(parents=True, exist_ok=True)
         for entry in _entries(source):
@@ -74,7 +74,7 @@ def newest_path(folder: Path) -> Path | None:
 
 
 def newest_step(folder: Path) -> int:
-    """How many steps a training in this folder would not take again."""
+    """Return how many steps a training in this folder has done."""
     return next((int(entry["step"]) for entry in _entries(folder) if (folder / entry["file"]).exists()), 0)
 
 

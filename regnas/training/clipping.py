@@ -1,7 +1,7 @@
-"""How many steps of a training were clipped.
+"""Count the clipped steps of a training.
 
-A clipped step keeps its direction and loses its length, so that the weights of the losses no longer decide how far it
-goes: a mixture that is clipped in most of its steps is not the mixture that was configured.
+A clipped step keeps its direction but not its length, so the weights of the losses no longer determine the length. If
+most steps are clipped, the training does not minimize the configured mixture.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# The first steps of a network with random weights are large, whatever the losses. One rule for every schedule: the
-# rise of one cycle is longer and ends at the largest learning rate, where clipping matters most.
+# The first steps of a network with random weights are large with any loss. The same warm-up for every schedule: the
+# rise of one cycle is longer and ends at the highest learning rate, where clipping matters most.
 WARM_UP = 0.05
 
 log = logging.getLogger("regnas")
@@ -34,7 +34,7 @@ class Clipping:
         return self.clipped / self.steps if self.steps else 0.0
 
     def after(self, progress: float, norm: float) -> Clipping:
-        """With one more step, at ``progress`` 0 <= p < 1 of the training; a step of the warm-up does not count."""
+        """Return the counts after one more step, at ``progress`` 0 <= p < 1; a step of the warm-up does not count."""
         if progress < WARM_UP:
             return self
         return Clipping(self.clip_norm, self.steps + 1, self.clipped + (norm > self.clip_norm))
@@ -47,11 +47,11 @@ class Clipping:
         return cls(float(values["clip_norm"]), int(values["steps"]), int(values["clipped"]))
 
     def tensors(self) -> dict[str, Tensor]:
-        """For a checkpoint."""
+        """Return the counts as a tensor, for a checkpoint."""
         return {"counts": torch.tensor([self.steps, self.clipped])}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> Clipping:
-        """From a checkpoint; one of an earlier version has no counts, and only what follows is counted."""
+        """Read the counts of a checkpoint; without counts (earlier versions) only later steps are counted."""
         if "counts" not in tensors:
             return self
         steps, clipped = tensors["counts"].tolist()
@@ -62,5 +62,5 @@ class Clipping:
 
 
 def log_clipping(training: str, clipping: Clipping) -> None:
-    """One line for each training, in the log of the run."""
+    """Write one line per training to the log of the run."""
     log.info("%s: %s", training, clipping)

@@ -14,10 +14,10 @@ from regnas.training.single_network import SingleNetwork
 
 @contextmanager
 def compiled(model: nn.Module, objective: Objective) -> Iterator[None]:
-    """Inside, a call of the network runs the compiled one, where it is the same graph in every step.
+    """Compile calls of the network inside the block, if the graph is the same in every step.
 
-    A supernet is another network in every step, and would be compiled again and again; so would one whose features are
-    read through a hook, or whose weights are mixed first. Parameters and their names stay those of the network itself.
+    A supernet is a different network in every step and would be compiled again and again. The same holds for a network
+    whose features are read through a hook, or whose weights are mixed first. Parameters and their names do not change.
     """
     if not (isinstance(objective, SingleNetwork) and objective.is_one_graph):
         yield
@@ -34,4 +34,4 @@ def compiled(model: nn.Module, objective: Objective) -> Iterator[None]:
             "CUDA; install it, or set training.compile to false"
         ) from None
     finally:
-        model._compiled_call_impl = None  # what comes next runs in other modes and sizes
+        model._compiled_call_impl = None  # later calls run in other modes and sizes

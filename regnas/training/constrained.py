@@ -1,4 +1,4 @@
-"""Training to a target: a negative flip rate that must not be exceeded, by a Lagrangian."""
+"""Train to a target, an upper limit of the negative flip rate, by a Lagrangian."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WithMultipliers(nn.Module):
 
     multiplier: Tensor  # [R]
     flip_rate: Tensor  # [R] on held-out batches, averaged over the last ones
-    updates: Tensor  # [] how many there have been
+    updates: Tensor  # [] number of updates
     history: Tensor  # [epochs, 2, R]: multiplier and flip_rate at the end of each epoch
 
     def __init__(self, network: nn.Module, constraints: int, epochs: int) -> None:
@@ -42,7 +42,7 @@ class WithMultipliers(nn.Module):
         return logits
 
     def ascend(self, flip_rate: Tensor, target: float, rate: float) -> None:
-        """One step of dual ascent from the negative flip rates [R] of a held-out batch."""
+        """Take one step of dual ascent from the negative flip rates [R] of a held-out batch."""
         self.updates += 1
         self.flip_rate.lerp_(flip_rate.to(self.flip_rate.device), 1 / min(int(self.updates), MEMORY))
         violation = (self.flip_rate / target - 1).clamp(-1, 1)  # [R]
@@ -52,7 +52,7 @@ class WithMultipliers(nn.Module):
         self.history[epoch] = torch.stack([self.multiplier, self.flip_rate])  # [2, R]
 
     def line(self, epoch: int) -> str:
-        """What the log says of an epoch, counted from 0."""
+        """Return the log line of an epoch, counted from 0."""
         multipliers, rates = self.history[epoch].tolist()
         shown = ", ".join(f"{value:.3f}" for value in multipliers), ", ".join(f"{value:.2%}" for value in rates)
         return f"epoch {epoch + 1}: multiplier {shown[0]}, held-out NFR {shown[1]}"
@@ -70,7 +70,7 @@ class HeldOut:
 
     @torch.no_grad()
     def flip_rates(self, network: nn.Module, index: int, device: torch.device) -> Tensor:
-        """The negative flip rate of a batch for each old model [R]; the batch is drawn by the index of the step."""
+        """Return the negative flip rate of a batch per old model [R]; the index of the step draws the batch."""
         order = generator(*self.key, "held out", index).permutation(len(self.split))
         chosen = torch.from_numpy(order[: self.batch_size])
         images = self.preprocessing(self.split.images[chosen].to(device))
@@ -91,9 +91,9 @@ class ConstrainedObjective:
 
     lambda_r <- max(0, lambda_r + rate / steps_per_epoch * clamp(NFR_r / target - 1, -1, 1)),
 
-    with NFR_r averaged over the last held-out batches. During the share ``warm_up`` of the training lambda stays 0: a
-    network that has yet to learn flips much, whatever the constraint, and would drive lambda to where it cannot return
-    from in time. The clamp is for the same reason: if the target is small, an NFR of 0 is only a little below it.
+    with NFR_r averaged over the last held-out batches. During the fraction ``warm_up`` of the training lambda stays 0:
+    early in training a network has many flips with any constraint, which would drive lambda too high to return in
+    time. The clamp has the same reason: if the target is small, an NFR of 0 is only slightly below it.
     """
 
     olds: Sequence[nn.Module]
@@ -108,7 +108,7 @@ class ConstrainedObjective:
 
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
         assert isinstance(model, WithMultipliers)
-        if int(model.updates) == step.index:  # once per step, in however many parts its batch comes
+        if int(model.updates) == step.index:  # once per step, even if the batch comes in several parts
             self._ascend(model, step)
         with torch.no_grad():
             references = [old(step.images).float() for old in self.olds]
@@ -130,7 +130,7 @@ class ConstrainedObjective:
 
 @contextmanager
 def batch_statistics(network: nn.Module) -> Iterator[None]:
-    """Inside, batch norms use the statistics of the batch, and keep none; all other layers evaluate."""
+    """Inside the block, batch norms use batch statistics without updating their own; other layers evaluate."""
     was_training = network.training
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
     momenta = [norm.momentum for norm in norms]

@@ -12,15 +12,15 @@ from torch import Tensor
 
 AREA = (0.08, 1.0)  # of the image
 RATIO = (3 / 4, 4 / 3)  # width : height
-ATTEMPTS = 10  # boxes drawn for each image; the first that lies inside is taken, and the whole image if none does
+ATTEMPTS = 10  # boxes drawn per image; the first that lies inside is used, or the whole image if none does
 
 Boxes = NDArray[np.int64]  # [4, N]: top, left, height, width
 
 
 def random_boxes(random: np.random.Generator, count: int, height: int, width: int) -> Boxes:
-    """Area and logarithm of the ratio are uniform, and so is the place of the box.
+    """Draw boxes with uniform area, logarithm of the ratio, and position.
 
-    As many numbers are drawn whatever they are, so that the boxes of one image do not depend on those of another.
+    The number of draws is fixed, so the box of one image does not depend on those of others.
     """
     area = height * width * random.uniform(*AREA, (ATTEMPTS, count))  # [A, N]
     ratio = np.exp(random.uniform(math.log(RATIO[0]), math.log(RATIO[1]), (ATTEMPTS, count)))  # [A, N]
@@ -36,9 +36,9 @@ def random_boxes(random: np.random.Generator, count: int, height: int, width: in
 
 
 def resized_crops(images: Tensor, boxes: Boxes) -> Tensor:
-    """Each image's own box, bilinearly resized to the size of the images: uint8 [N, C, H, W] -> [N, C, H, W].
+    """Resize the box of each image bilinearly to the size of the images: uint8 [N, C, H, W] -> [N, C, H, W].
 
-    A box is never larger than its image, so that nothing is shrunk and no smoothing is needed.
+    A box is never larger than its image, so nothing shrinks and no smoothing is needed.
     """
     _, _, height, width = images.shape
     top, left, own_height, own_width = torch.from_numpy(boxes).to(images.device, torch.float32)
@@ -52,7 +52,7 @@ def resized_crops(images: Tensor, boxes: Boxes) -> Tensor:
 
 
 def _coordinates(start: Tensor, extent: Tensor, size: int) -> Tensor:
-    """Where the ``size`` pixels of the output lie in the input, [N, size]; the edge of the box is not crossed."""
+    """Return the positions of the ``size`` output pixels in the input, [N, size], clamped to the box."""
     steps = torch.arange(size, device=start.device) + 0.5  # [size]
     pixel = start[:, None] + steps * (extent / size)[:, None] - 0.5  # [N, size]
     inside = torch.minimum(torch.maximum(pixel, start[:, None]), (start + extent - 1)[:, None])

@@ -1,4 +1,4 @@
-"""How a supernet is trained, as a value: which sub-networks a step trains, and who teaches whom."""
+"""The curriculum of a supernet as a value: the sub-networks of each step, and their lessons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regnas.training.teachers import EnsembleOfSupernets, Largest, MovingAverage
 
 @dataclass(frozen=True)
 class TeachingTerm:
-    """weight * schedule(progress) * loss(sub-network; the teacher's logits), over all that this teacher teaches."""
+    """weight * schedule(progress) * loss(sub-network; the teacher's logits), over all sub-networks it teaches."""
 
     teacher: Teacher
     loss: Loss
@@ -23,7 +23,7 @@ class TeachingTerm:
 
     def __post_init__(self) -> None:
         if self.weight < 0:
-            raise ValueError(f"weight is {self.weight}: it has to be 0 or above")
+            raise ValueError(f"weight must be at least 0, got {self.weight}")
 
     def weight_at(self, progress: float) -> float:
         return self.weight * self.schedule(progress)
@@ -35,10 +35,10 @@ def _in_place_distillation() -> dict[str, TeachingTerm]:
 
 @dataclass(frozen=True)
 class Curriculum:
-    """The sub-networks of a step learn the labels and ``lessons``, by name; by default the largest teaches the rest.
+    """The sub-networks of a step learn the labels and ``lessons``, by name; by default the largest teaches the others.
 
-    With ``interpolation`` the training parts where the first later lesson begins: one end goes on without the later
-    lessons, one with them, and the result is (1 - interpolation) * plain + interpolation * congruent weights (BCWI).
+    With ``interpolation``, training forks when the first later lesson begins: one branch continues without the later
+    lessons, one with them. The result is (1 - interpolation) * plain + interpolation * congruent weights (BCWI).
     """
 
     sub_networks: SubNetworks = field(default_factory=Sandwich)
@@ -50,25 +50,25 @@ class Curriculum:
         if self.interpolation is None:
             return
         if not 0 <= self.interpolation <= 1:
-            raise ValueError(f"interpolation is {self.interpolation}: it has to be between 0 and 1")
+            raise ValueError(f"interpolation must be between 0 and 1, got {self.interpolation}")
         if self.fork is None:
-            raise ValueError("interpolation needs a lesson that begins after the start, by its schedule")
+            raise ValueError("interpolation needs a lesson whose schedule begins after the start of the training")
 
     def check(self, space: SearchSpace, ema_decay: float) -> None:
-        """Refuse with a ``ValueError`` what this space or recipe cannot do."""
+        """Raise a ``ValueError`` for settings that this space or recipe does not support."""
         self.shrinking.check(space)
         for name, lesson in self.lessons.items():
             if isinstance(lesson.teacher, MovingAverage) and not ema_decay:
-                raise ValueError(f"lessons.{name}: the moving average teaches only with training.ema_decay above 0")
+                raise ValueError(f"lessons.{name}: teacher moving_average needs training.ema_decay above 0")
 
     @property
     def supernets_before(self) -> int:
-        """How many supernets have to be trained before this one, to teach it."""
+        """The number of supernets that must be trained before this one, as its teachers."""
         teachers = [lesson.teacher for lesson in self.lessons.values()]
         return max((teacher.members for teacher in teachers if isinstance(teacher, EnsembleOfSupernets)), default=0)
 
     def without_ensembles(self) -> Curriculum:
-        """How those supernets are trained themselves."""
+        """The curriculum of those supernets."""
         kept = {
             name: lesson for name, lesson in self.lessons.items() if not isinstance(lesson.teacher, EnsembleOfSupernets)
         }
@@ -76,11 +76,11 @@ class Curriculum:
 
     @property
     def fork(self) -> float | None:
-        """Where the first of the later lessons begins; None where there is none."""
+        """The start of the first later lesson; None if there is none."""
         begins = (lesson.schedule.begin for lesson in self.lessons.values())
         return min((begin for begin in begins if begin > 0), default=None)
 
     def plain(self) -> Curriculum:
-        """Without the later lessons: the same up to the fork."""
+        """The curriculum without the later lessons: identical up to the fork."""
         kept = {name: lesson for name, lesson in self.lessons.items() if not lesson.schedule.begin}
         return replace(self, lessons=kept, interpolation=None)

@@ -1,7 +1,7 @@
-"""A training step that several processes take together: the result is that of one process with all the images.
+"""A training step of several processes, with the result of one process on all images.
 
-Every process takes its part of the images through the same sub-networks. Two things are shared: the statistics of batch
-norms, and after the backward passes the gradients, together with the loss and the signals that arrived.
+Every process runs its part of the images through the same sub-networks. The processes share the statistics of batch
+norms and, after the backward pass, the gradients together with the loss and the received signals.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def average_gradients(parameters: Iterable[nn.Parameter], loss: float, processes: Processes) -> tuple[float, int]:
-    """Average the gradients over the processes, in place; the mean loss, and the signal that any was sent, or 0.
+    """Average the gradients over the processes, in place; return the mean loss, and a signal of any process or 0.
 
-    One sum of everything in a row after the backward pass. DistributedDataParallel begins while the pass still runs,
-    and takes the whole objective as the forward of one module. On two CPU processes its steps of the cifar10 preset
-    give the same bits in 0.96 of the time, which is within the noise: not worth a second way to the gradients, which
-    accumulation and the agreement on loss and signals would have to go round.
+    One sum of all values after the backward pass. DistributedDataParallel starts while the pass is running, and takes
+    the whole objective as the forward of one module. With two CPU processes, its steps of the cifar10 preset give the
+    same bits in 0.96 of the time, which is within noise. That does not justify a second path for the gradients, which
+    accumulation and the exchange of loss and signals would have to bypass.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     arrived = [float(signals.received() == number) for number in SIGNALS]
@@ -44,10 +44,10 @@ def average_gradients(parameters: Iterable[nn.Parameter], loss: float, processes
 
 
 class SharedStatistics(TorchFunctionMode):
-    """Inside, every batch norm in training mode takes its statistics over the images of all processes.
+    """Inside the block, every batch norm in training mode uses the statistics of the images of all processes.
 
-    The networks stay what they are: torch's SyncBatchNorm would take the place of their norms, which a supernet lays
-    out anew in every pass, and does not run on the CPU.
+    The networks do not change. SyncBatchNorm of torch would replace their norms, which a supernet builds again in every
+    pass, and it does not run on the CPU.
     """
 
     def __init__(self, processes: Processes) -> None:
@@ -85,13 +85,13 @@ def _shared_batch_norm(
 
 
 def _statistics(images: Tensor, processes: Processes) -> tuple[Tensor, Tensor]:
-    """Mean and (biased) variance of each channel over all processes, which have as many images each.
+    """Return mean and (biased) variance per channel over all processes, which have the same number of images.
 
-    From the mean m_r and the variance v_r of every process: m = mean_r m_r, v = mean_r (v_r + (m_r - m)^2), which,
-    unlike a difference of sums of squares, loses no digits where the mean is large.
+    From the mean m_r and the variance v_r of every process: m = mean_r m_r, v = mean_r (v_r + (m_r - m)^2). Unlike a
+    difference of sums of squares, this keeps its precision if the mean is large.
     """
     unused = images.new_zeros((2, images.shape[1]), dtype=torch.promote_types(images.dtype, torch.float32))
-    # Ten times as quick as var_mean on images in channels_last; its results are as precise as what it could update.
+    # Ten times as fast as var_mean on images in channels_last, with sufficient precision.
     own = torch.batch_norm_update_stats(images, unused[0], unused[1], 0.0)
     means, variances = processes.gather(torch.stack(own)).unbind(1)  # [processes, C]
     mean = means.mean(0)
@@ -102,7 +102,7 @@ class _Normalized(torch.autograd.Function):
     """y = weight * x^ + bias with x^ = (x - mean) / sqrt(variance + eps), for the mean and variance of all N values.
 
     dL/dx = weight / sqrt(variance + eps) * (dL/dy - (sum dL/dy + x^ * sum dL/dy * x^) / N), with the sums over all
-    processes; those of weight and bias stay with the process, and are averaged as all gradients are.
+    processes. The gradients of weight and bias stay in the process, and are averaged like all gradients.
     """
 
     @staticmethod

@@ -1,8 +1,8 @@
-"""A training that parts: the plain and the congruent end of a line, and the weights between them.
+"""Fork a training into a plain and a congruent branch, and interpolate the weights of their ends.
 
 Backward-compatible weight interpolation (BCWI: Schumann et al., 2023) for a supernet: both ends come from the same
-weights, so that the line between them is one of good networks, and one number moves all sub-networks at once from
-accuracy to agreement without training.
+weights, so the networks on the line between them are good. One number moves all sub-networks at once from accuracy to
+agreement, without training.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Weights = dict[str, Tensor]
 class Ends:
     plain: Weights
     congruent: Weights
-    clipping: Mapping[str, Clipping] = field(default_factory=dict)  # by end, what both share included
+    clipping: Mapping[str, Clipping] = field(default_factory=dict)  # by end, including the shared part
 
     def at(self, alpha: float) -> Weights:
-        """(1 - alpha) * plain + alpha * congruent; what is no number to mix (counters) is the plain end's."""
+        """Return (1 - alpha) * plain + alpha * congruent; counters are those of the plain end."""
         return {
             name: torch.lerp(tensor, self.congruent[name], alpha) if tensor.is_floating_point() else tensor
             for name, tensor in self.plain.items()
@@ -40,7 +40,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class ForkedTraining:
-    """Trains both ends; what they have in common is trained once."""
+    """Train both ends; train the shared part once."""
 
     trainer: Trainer
     objective: Callable[[Curriculum], SupernetObjective]
@@ -49,12 +49,12 @@ class ForkedTraining:
 
     @property
     def fork_step(self) -> int:
-        """The first step of a later lesson; all of them where there is none."""
+        """The first step of a later lesson, or the number of all steps if there is none."""
         fork, steps = self.curriculum.fork, self.trainer.total_steps
         return next((index for index in range(steps) if fork is not None and index / steps >= fork), steps)
 
     def train(self, start: Callable[[], nn.Module], key: tuple[Key, ...], description: str) -> Ends:
-        """``start`` makes a network with the weights to begin from, each time a new one."""
+        """Train both ends; ``start`` builds a new network with the initial weights at each call."""
         plain, congruent = self.objective(self.curriculum.plain()), self.objective(self.curriculum)
         shared = start()
         together = self.trainer.train(shared, plain, key, self.folder / "shared", description, until=self.fork_step)
@@ -72,6 +72,6 @@ class ForkedTraining:
         return Ends(at_plain, at_congruent, clipping)
 
     def macs(self) -> int:
-        """Multiply-adds of both ends, the common part once."""
+        """Return the multiply-adds of both ends, with the shared part counted once."""
         plain, congruent = self.objective(self.curriculum.plain()), self.objective(self.curriculum)
         return self.trainer.macs(plain.macs_of) + self.trainer.macs(congruent.macs_of, first=self.fork_step)

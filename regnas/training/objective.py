@@ -1,4 +1,4 @@
-"""What one step minimizes, and how a step of a supernet does."""
+"""The loss of a training step, and that of a supernet."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ PASSES_OF_A_STEP = 3  # forward, and backward to the activations and to the weig
 
 @dataclass(frozen=True)
 class Step:
-    """Where in the training a batch stands."""
+    """A batch and its position in the training."""
 
     images: Tensor
     targets: Tensor
     indices: Tensor  # of the samples in the training split
     index: int
     progress: float
-    averaged: Mapping[str, Tensor] = field(default_factory=dict)  # of the weights over the steps
-    mean_over: Callable[[float], float] = float  # all processes, where several take the step together
+    averaged: Mapping[str, Tensor] = field(default_factory=dict)  # moving average of the weights
+    mean_over: Callable[[float], float] = float  # over all processes of a shared step
 
 
 class Objective(Protocol):
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
-        """The loss of the step, a scalar."""
+        """Return the loss of the step, a scalar."""
         ...
 
 
 @runtime_checkable
 class MovesWeights(Objective, Protocol):
-    """An objective that also moves the weights itself, outside of the loss, its gradient and the clipping."""
+    """An objective that also changes the weights directly, independent of loss, gradient and clipping."""
 
     def after_step(self, model: nn.Module, learning_rate: float) -> None:
-        """Called after every step of the optimizer. A function of the weights alone: each process does the same."""
+        """Change the weights after a step of the optimizer. Depends on the weights alone: the same in every process."""
         ...
 
 
 class SupernetObjective:
-    """A curriculum on a space; draws are keyed by the step, so that a resumed training repeats them.
+    """A curriculum on a space; draws are keyed by the step, so a resumed training repeats them.
 
     1 / K * sum over the step's K sub-networks of (label loss + sum over lessons of weight * loss to the teacher).
     """
@@ -71,13 +71,13 @@ class SupernetObjective:
         self._phase = cache(self._prepared)
 
     def architectures(self, index: int, progress: float, loss_of: LossOf) -> list[Architecture]:
-        """From the largest to the smallest, none of them twice."""
+        """Return the sub-networks from the largest to the smallest, without repetition."""
         random = chooser(*self.key, "architectures", index)
         space, even = self._phase(self.curriculum.shrinking.phase(progress))
         return list(dict.fromkeys(self.curriculum.sub_networks.draw(space, even, random, loss_of)))
 
     def macs_of(self, index: int, progress: float) -> int:
-        """Multiply-adds of a step for each image; where losses choose the sub-networks, as if chance did."""
+        """Return the multiply-adds of a step per image; if losses choose the sub-networks, as if drawn at random."""
         drawn = self.architectures(index, progress, loss_of=lambda _: 0.0)
         macs = [self.space.cost(architecture).macs for architecture in drawn]
         teaching = sum(lesson.teacher.passes for lesson in self._lessons_at(progress).values())
@@ -86,7 +86,7 @@ class SupernetObjective:
 
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
         architectures = self.architectures(step.index, step.progress, partial(self._label_loss_of, model, step))
-        # In full precision: squared and exponentiated differences do not bear the half of it.
+        # In full precision: squares and exponentials of differences are not accurate in half precision.
         logits = [model(step.images, architecture).float() for architecture in architectures]
         total = torch.stack([self.label_loss(own, step.targets, own).mean() for own in logits]).sum()
         answers = StepAnswers(
@@ -100,7 +100,7 @@ class SupernetObjective:
                 for own, reference in zip(logits, lesson.teacher.references(answers), strict=True)
                 if reference is not None
             ]
-            if taught:  # a single network has nobody to learn from
+            if taught:  # a single network has no teacher
                 total = total + lesson.weight_at(step.progress) * torch.stack(taught).sum()
         return total / len(logits)
 
@@ -114,7 +114,7 @@ class SupernetObjective:
     @torch.no_grad()
     def _label_loss_of(self, model: nn.Module, step: Step, architecture: Architecture) -> float:
         logits = model(step.images, architecture).float()
-        # Of all processes: or each would choose other sub-networks than the rest.
+        # Over all processes, so that all choose the same sub-networks.
         return step.mean_over(float(self.label_loss(logits, step.targets, logits).mean()))
 
     def _ensemble(self, step: Step, architectures: Sequence[Architecture]) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""How a network is trained: the same recipe for the supernet and for everything it is compared with."""
+"""The training recipe, the same for the supernet and for everything it is compared with."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from torch import Tensor
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.training.cropping import random_boxes, resized_crops
 
-# One cycle rises for this part of the training from this part of the peak.
+# One cycle rises for this fraction of the training, from this fraction of the peak.
 ONE_CYCLE_RISE = 0.3
 ONE_CYCLE_START = 0.04
-# Of the steps of "step" each takes a third of the training, at a tenth of the rate before.
+# The schedule "step" has three steps of a third of the training, each at a tenth of the rate before.
 STEPS = 3
 STEP_FACTOR = 0.1
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Random crops, mirroring and shifts, drawn anew for every sample and epoch.
+    """Random crops, mirroring and shifts, drawn for every sample and epoch.
 
-    ``crop`` = "random_resized" takes 8 to 100 % of the image's area at ratios of 3 : 4 to 4 : 3 and resizes it to the
-    size of the image. ``shift`` moves by up to so many pixels; zeros come in.
+    ``crop`` = "random_resized" takes 8 to 100 % of the area at ratios of 3 : 4 to 4 : 3 and resizes it to the size of
+    the image. ``shift`` is the maximum shift in pixels; the margin is filled with zeros.
     """
 
     shift: int = 0
@@ -34,7 +34,7 @@ class Augmentation:
     crop: Literal["none", "random_resized"] = field(default="none", metadata={"content": "unless default"})
 
     def __call__(self, images: Tensor, random: np.random.Generator, processes: Processes = SINGLE) -> Tensor:
-        """Of several processes each has its share of the batch, and draws what a single one would for these samples."""
+        """Augment the images; each of several processes draws for its samples what a single process would."""
         count, _, height, width = images.shape
         batch, own = count * processes.count, processes.share
         if self.crop == "random_resized":
@@ -56,10 +56,10 @@ class Recipe:
 
     ``schedule``: "one_cycle" rises and falls, "cosine" falls, "step" falls to a tenth after each third of the training.
 
-    With 0 epochs a network stays what it is; only a configuration that starts from trained weights allows it.
-    ``accumulation`` splits every batch into as many parts, with a backward pass each and one step of the optimizer: the
-    gradient of the mean over the whole batch in the memory of a part. Batch norms see a part at a time, with its own
-    statistics. ``compile`` hands networks that are trained alone to torch.compile.
+    With 0 epochs a network does not change; this is allowed only if a configuration starts from trained weights.
+    ``accumulation`` is the number of parts per batch, with one backward pass per part and one optimizer step: the
+    gradient of the mean over the whole batch, in the memory of a part. Batch norms use the statistics of one part at a
+    time. ``compile`` applies torch.compile to networks that are trained alone.
     """
 
     epochs: int = 12
@@ -71,8 +71,8 @@ class Recipe:
     clip_norm: float = 5.0
     ema_decay: float = 0.0
     augmentation: Augmentation = field(default_factory=Augmentation)
-    # These change the bits of a network, compile by the order of its sums; networks kept before there were such
-    # choices are those of the defaults. Precision auto: bfloat16 on CUDA, float32 elsewhere.
+    # These fields change the bits of a network (compile changes the order of sums). Networks that were kept before the
+    # fields existed are those of the defaults. Precision auto: bfloat16 on CUDA, float32 elsewhere.
     precision: Literal["auto", "float32", "bfloat16"] = field(default="auto", metadata={"content": "unless default"})
     accumulation: int = field(default=1, metadata={"content": "unless default"})
     compile: bool = field(default=False, metadata={"content": "unless default"})
@@ -86,24 +86,24 @@ class Recipe:
             raise ValueError("ema_decay and momentum must be at least 0 and below 1")
         if self.accumulation < 1 or self.batch_size % self.accumulation:
             raise ValueError(
-                f"accumulation must be at least 1 and divide batch_size: {self.batch_size} images are not "
-                f"{self.accumulation} equal parts"
+                f"accumulation must be at least 1 and divide batch_size, got batch_size {self.batch_size} and "
+                f"accumulation {self.accumulation}"
             )
 
     def over(self, processes: int) -> Recipe:
-        """Of a step that several processes take together, ``batch_size`` images each."""
+        """Return the recipe of a step of several processes, with ``batch_size`` images each."""
         return replace(self, batch_size=processes * self.batch_size)
 
     def one_after_another(self, processes: int) -> Recipe:
-        """The same steps in one process and its memory: what several take at once are parts that follow each other."""
+        """Return the recipe of the same steps in one process: the images of each process become parts of a batch."""
         return replace(self.over(processes), accumulation=processes * self.accumulation)
 
     def is_mixed_on(self, device: torch.device) -> bool:
-        """Whether products run in bfloat16; weights, sums and losses stay in float32."""
+        """Return whether products run in bfloat16; weights, sums and losses stay in float32."""
         return self.precision == "bfloat16" or (self.precision == "auto" and device.type == "cuda")
 
     def learning_rate_at(self, progress: float) -> float:
-        """At ``progress`` 0 <= p < 1 of the training."""
+        """Return the learning rate at ``progress`` 0 <= p < 1 of the training."""
         if self.schedule == "cosine":
             return self.learning_rate * _falling(progress)
         if self.schedule == "step":
@@ -115,5 +115,5 @@ class Recipe:
 
 
 def _falling(progress: float) -> float:
-    """Half a cosine from 1 to 0."""
+    """Return half a cosine, which falls from 1 to 0."""
     return 0.5 * (1 + math.cos(math.pi * progress))

@@ -1,4 +1,4 @@
-"""How the weight of a lesson moves over the training: ``progress`` in [0, 1) to a factor in [0, 1]."""
+"""The weight of a lesson over the training: ``progress`` in [0, 1) to a factor in [0, 1]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Schedule(Protocol):
 
     @property
     def begin(self) -> float:
-        """The part of the training before which the factor is 0."""
+        """The fraction of the training before which the factor is 0."""
         ...
 
 
@@ -30,14 +30,14 @@ class Constant:
 
 @dataclass(frozen=True)
 class Ramp:
-    """Nothing before ``start``, then a straight line up to the full weight at ``full``, both parts of the training."""
+    """Zero before ``start``, then linear up to the full weight at ``full``; both are fractions of the training."""
 
     start: float = 0.25
     full: float = 0.5
 
     def __post_init__(self) -> None:
         if not 0 <= self.start <= self.full <= 1:
-            raise ValueError("start and full are parts of the training: 0 <= start <= full <= 1")
+            raise ValueError("start and full must be fractions of the training with 0 <= start <= full <= 1")
 
     @property
     def begin(self) -> float:
@@ -51,13 +51,13 @@ class Ramp:
 
 @dataclass(frozen=True)
 class HalfCosine:
-    """From nothing at ``start`` along half a cosine to the full weight at the end: as the learning rate falls."""
+    """From zero at ``start`` along half a cosine to the full weight at the end, while the learning rate falls."""
 
     start: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < 1:
-            raise ValueError("start is a part of the training: 0 <= start < 1")
+            raise ValueError("start must be a fraction of the training with 0 <= start < 1")
 
     @property
     def begin(self) -> float:

@@ -1,4 +1,4 @@
-"""Progressive shrinking: the part of a space that a step draws from grows with the training."""
+"""Progressive shrinking: steps draw from a part of the space that grows during training."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regnas.space import SearchSpace
 
 class Shrinking(Protocol):
     def check(self, space: SearchSpace) -> None:
-        """Refuse with a ``ValueError`` what the space does not have."""
+        """Raise a ``ValueError`` for dimensions that the space does not have."""
         ...
 
     def phase(self, progress: float) -> int: ...
@@ -21,7 +21,7 @@ class Shrinking(Protocol):
 
 @dataclass(frozen=True)
 class WholeSpace:
-    """All of the space from the first step."""
+    """Use the whole space from the first step."""
 
     def check(self, space: SearchSpace) -> None:
         pass
@@ -37,9 +37,9 @@ class WholeSpace:
 class Progressive:
     """Once-for-all (Cai et al., ICLR 2020): the largest network first, then one elastic dimension after the other.
 
-    ``order`` names the dimensions of the space, such as depth, kernel, expansion. The training up to ``until`` has as
-    many equal parts: the first trains the largest network alone, each next one has one more dimension elastic, and from
-    ``until`` on all of them are.
+    ``order`` names the dimensions of the space, such as depth, kernel, expansion. The training up to ``until`` has one
+    part of equal length per dimension: the first part trains the largest network alone, each further part makes one
+    more dimension elastic. After ``until`` all dimensions are elastic.
     """
 
     order: tuple[str, ...]
@@ -47,17 +47,17 @@ class Progressive:
 
     def __post_init__(self) -> None:
         if not self.order or len(set(self.order)) < len(self.order):
-            raise ValueError("order must name the elastic dimensions, each once")
+            raise ValueError("order must name the elastic dimensions, each of them once")
         if not 0 < self.until <= 1:
-            raise ValueError("until is a part of the training: 0 < until <= 1")
+            raise ValueError("until must be a fraction of the training with 0 < until <= 1")
 
     def check(self, space: SearchSpace) -> None:
         if set(self.order) != space.dimensions:
             wanted = ", ".join(sorted(space.dimensions))
-            raise ValueError(f"order must name all that is elastic ({wanted}), not {', '.join(self.order)}")
+            raise ValueError(f"order must name all elastic dimensions ({wanted}), got {', '.join(self.order)}")
 
     def phase(self, progress: float) -> int:
-        """How many dimensions are elastic."""
+        """Return the number of elastic dimensions."""
         return min(len(self.order), int(progress / self.until * len(self.order)))
 
     def space(self, whole: SearchSpace, phase: int) -> SearchSpace:

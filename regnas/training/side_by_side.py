@@ -1,4 +1,4 @@
-"""Several networks with weights of their own, trained in one training on the same batches."""
+"""Train several networks with separate weights side by side on the same batches."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from regnas.training.teachers import mean_logits
 
 
 class SideBySide(nn.Module):
-    """Runs every network on the same images."""
+    """Run every network on the same images."""
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
         super().__init__()
         self.networks = nn.ModuleList(networks)
 
     def forward(self, images: Tensor) -> list[Tensor]:
-        # In full precision: squared and exponentiated differences need it.
+        # In full precision, for squares and exponentials of differences.
         return [network(images).float() for network in self.networks]  # M of [N, C]
 
 
@@ -30,7 +30,7 @@ class PulledToMean:
     """sum_i (cross-entropy of z_i + weight * loss(z_i; mean_j z_j)), averaged over the batch.
 
     The sum, not the mean, over the M networks: each gets the gradient that it would get alone, plus its own term. No
-    gradient passes through the mean. Before the share ``start`` of the training the second term is off.
+    gradient passes through the mean. Before the fraction ``start`` of the training the second term is off.
     """
 
     loss: Loss
@@ -49,11 +49,11 @@ class PulledToMean:
 
 @dataclass(frozen=True)
 class TwinBootstraps:
-    """Two networks on a bootstrap each, with the divergence between them (Prastalo and Jablonka, 2026).
+    """Two networks, each on its own bootstrap, with the divergence between them (Prastalo and Jablonka, 2026).
 
     mean_n (a_n * CE(z_A) + b_n * CE(z_B) + weight * (a_n + b_n) / 2 * symKL(z_A, z_B)), where a_n and b_n count how
     often the bootstraps A and B draw sample n. The paper draws a batch from each bootstrap and runs both networks on
-    both; a sample that counts as often as it was drawn gives the same loss on average, with half of the passes.
+    both. Weighting each sample by its count gives the same expected loss with half of the passes.
     """
 
     weight: float

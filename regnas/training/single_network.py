@@ -1,4 +1,4 @@
-"""What a step of a single network minimizes: labels, frozen teachers, ties to older weights."""
+"""The loss of a single network: labels, frozen teachers, ties to older weights."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from regnas.training.ties import DecayToward, Mixing, QuadraticPenalty
 class LogitTerm:
     """weight * loss(network; mean logits of frozen teachers), averaged over the batch.
 
-    The teachers see the student's own batch, augmentation included, and run without gradients; or, offline, their
-    logits of the training samples as they are stand in ``known``. ``start`` is the progress of the training, from 0
-    to 1, at which the term begins; before it, the teachers do not run.
+    The teachers run on the student's own batch, including augmentation, without gradients. Offline, ``known`` holds
+    their logits on the training samples without augmentation. ``start`` is the progress of the training, from 0 to 1,
+    at which the term begins; before it, the teachers do not run.
     """
 
     loss: Loss
@@ -49,7 +49,7 @@ class FeatureTerm:
     weight: float
     teacher: nn.Module
     teacher_classes: int
-    classes: int  # of the network that is trained
+    classes: int  # of the trained network
 
     @torch.no_grad()
     def reference(self, step: Step) -> Embedding:
@@ -68,8 +68,8 @@ class FeatureTerm:
 class SingleNetwork:
     """label_weight * cross-entropy + all terms + penalty; with ``mixing`` the weights of a step are mixed first.
 
-    ``label_weight`` is the share of the labels beside the terms. As long as every term is still to start, there is
-    nothing beside the labels, and they count with weight 1.
+    ``label_weight`` is the weight of the labels beside the terms. Until the first term starts, the labels count with
+    weight 1.
     """
 
     label_loss: Loss = field(default_factory=CrossEntropy)
@@ -82,11 +82,11 @@ class SingleNetwork:
 
     @property
     def is_one_graph(self) -> bool:
-        """Whether every step calls the network as it is: no hook inside it, no other weights in its place."""
+        """Whether every step calls the network unchanged, without hooks and without replaced weights."""
         return not self.feature_terms and self.mixing is None
 
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
-        # The teachers come first: what they leave behind is freed before the student fills the memory.
+        # The teachers run first, so that their memory is freed before the student needs it.
         terms = [term for term in self.terms if term.start <= step.progress]
         references = [term.reference(step) for term in terms]
         embeddings = [term.reference(step) for term in self.feature_terms]
@@ -94,7 +94,7 @@ class SingleNetwork:
             read = None
             if self.feature_terms:
                 read = stack.enter_context(captured_features(model, self.feature_terms[0].classes))
-            # In full precision: squared and exponentiated differences do not bear the half of it.
+            # In full precision: squares and exponentials of differences are not accurate in half precision.
             logits = (self.mixing.run(model, step) if self.mixing else model(step.images)).float()
             features = read().float() if read else None
         values = [term(logits, step, known) for term, known in zip(terms, references, strict=True)]

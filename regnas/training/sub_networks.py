@@ -1,4 +1,4 @@
-"""Which sub-networks of a supernet a step trains."""
+"""Choose the sub-networks of a supernet that a step trains."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ LossOf = Callable[[Architecture], float]
 
 
 class SubNetworks(Protocol):
-    """``draw`` answers from the largest to the smallest; the same for the same ``random`` (and losses)."""
+    """``draw`` returns sub-networks from the largest to the smallest, the same for the same ``random`` and losses."""
 
     def draw(self, space: SearchSpace, even: EvenSampler, random: Random, loss_of: LossOf) -> list[Architecture]: ...
 
     @property
     def tried(self) -> int:
-        """How many sub-networks are run once more in a step, without being trained, to choose among them."""
+        """The number of sub-networks that a step runs without training them, to choose among them."""
         ...
 
 
 @dataclass(frozen=True)
 class Sandwich:
-    """The sandwich rule (Yu and Huang, 2019): the largest, the smallest and ``random`` ones in between."""
+    """The sandwich rule (Yu and Huang, 2019): the largest sub-network, the smallest, and ``random`` others."""
 
     random: int = 2
 
@@ -34,7 +34,7 @@ class Sandwich:
 
     def __post_init__(self) -> None:
         if self.random < 0:
-            raise ValueError(f"random is {self.random}: it has to be 0 or above")
+            raise ValueError(f"random must be at least 0, got {self.random}")
 
     def draw(self, space: SearchSpace, even: EvenSampler, random: Random, loss_of: LossOf) -> list[Architecture]:
         between = [even.sample(random) for _ in range(self.random)]
@@ -43,9 +43,9 @@ class Sandwich:
 
 @dataclass(frozen=True)
 class Nested:
-    """Chains: every sub-network of a step contains the next smaller one, as the members of a family do.
+    """Chains: every sub-network of a step contains the next smaller one, like the members of a family.
 
-    With ``ends`` the chain begins with the largest and ends with the smallest of the space.
+    With ``ends``, the chain includes the largest and the smallest sub-network of the space.
     """
 
     random: int = 2
@@ -55,12 +55,12 @@ class Nested:
 
     def __post_init__(self) -> None:
         if self.random < 0 or self.random + 2 * self.ends < 2:
-            raise ValueError(f"random is {self.random}: a chain has at least two networks")
+            raise ValueError(f"random must give a chain of at least two networks, got {self.random}")
 
     def draw(self, space: SearchSpace, even: EvenSampler, random: Random, loss_of: LossOf) -> list[Architecture]:
         chain: list[Architecture] = []
         for _ in range(self.random):
-            # The next one goes above, below or into the middle of those that are there, wherever it happens to fit.
+            # The next one goes above, below or between the current ones, wherever it fits.
             place = random.randint(0, len(chain))
             here = space
             if place:
@@ -73,10 +73,10 @@ class Nested:
 
 @dataclass(frozen=True)
 class Attentive:
-    """AttentiveNAS (Wang et al., CVPR 2021): a sandwich whose random ones are the worst, or the best, of a ``pool``.
+    """AttentiveNAS (Wang et al., CVPR 2021): a sandwich with the worst, or the best, sub-networks of a ``pool``.
 
-    Each is the one of ``pool`` sub-networks that has the highest (``worst``) or lowest (``best``) loss on the labels of
-    the step's batch, so that the training attends to what is behind, or to what will be chosen.
+    Each of the ``random`` sub-networks has the highest (``worst``) or lowest (``best``) loss on the labels of the batch
+    among ``pool`` drawn ones. Training thus focuses on those that lag behind, or on those that will be chosen.
     """
 
     random: int = 2
@@ -99,7 +99,7 @@ class Attentive:
 
 @dataclass(frozen=True)
 class Given:
-    """The same ones in every step, from the largest to the smallest: the members of a family."""
+    """The same sub-networks in every step, from the largest to the smallest: the members of a family."""
 
     architectures: tuple[Architecture, ...]
 

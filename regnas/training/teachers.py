@@ -1,4 +1,4 @@
-"""Who teaches whom among the sub-networks of a step."""
+"""Teachers of the sub-networks of a step."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Answer = Callable[[], list[Tensor]]  # logits of other weights, at the architect
 
 @dataclass(frozen=True)
 class StepAnswers:
-    """What a teacher may ask: everything is detached, from the largest sub-network to the smallest, each [N, C]."""
+    """The inputs of a teacher: detached logits [N, C], from the largest sub-network to the smallest."""
 
     logits: Sequence[Tensor]
-    averaged: Answer  # of the moving average of the supernet's weights
-    ensemble: Answer  # mean over the supernets that were trained before
+    averaged: Answer  # from the moving average of the supernet's weights
+    ensemble: Answer  # mean over supernets that were trained before
 
 
 class Teacher(Protocol):
     @property
     def passes(self) -> int:
-        """Through the networks of a step, beyond the step's own."""
+        """The number of extra forward passes through the networks of a step."""
         ...
 
     def references(self, of: StepAnswers) -> Sequence[Tensor | None]:
-        """For each sub-network the logits it is taught; None for those that this teacher leaves alone."""
+        """Return the target logits per sub-network; None for those that this teacher does not teach."""
         ...
 
 
@@ -46,7 +46,7 @@ class Largest:
 
 @dataclass(frozen=True)
 class Smaller:
-    """Every sub-network but the smallest is taught by the next smaller one; a focal loss counts what that has right."""
+    """The next smaller sub-network teaches each one; a focal loss stresses samples that the smaller one gets right."""
 
     passes = 0
 
@@ -56,7 +56,7 @@ class Smaller:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean logits of the step's own sub-networks teach all of them: an ensemble that costs nothing."""
+    """The mean logits of the step's own sub-networks teach all of them: an ensemble at no extra cost."""
 
     passes = 0
 
@@ -66,7 +66,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class MovingAverage:
-    """The moving average of the supernet's own weights (``training.ema_decay``) teaches each at its architecture."""
+    """The moving average of the supernet's weights (``training.ema_decay``), at each sub-network's architecture."""
 
     passes = 1
 
@@ -76,13 +76,13 @@ class MovingAverage:
 
 @dataclass(frozen=True)
 class EnsembleOfSupernets:
-    """ELODI for a supernet: ``members`` supernets, trained before, teach each sub-network by their mean logits."""
+    """ELODI for a supernet: the mean logits of ``members`` supernets, trained before, teach each sub-network."""
 
     members: int = 4
 
     def __post_init__(self) -> None:
         if self.members < 1:
-            raise ValueError(f"members is {self.members}: an ensemble has at least 1")
+            raise ValueError(f"members must be at least 1, got {self.members}")
 
     @property
     def passes(self) -> int:

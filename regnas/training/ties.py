@@ -1,7 +1,6 @@
-"""What ties the weights of a network to those of an older one while it is trained further.
+"""Tie the weights of a network to those of an older one during fine-tuning.
 
-Weights are matched by name. If the new network has more rows (classes that were added), the older one speaks for the
-leading ones and the rest is free.
+Weights are matched by name. If the new network has more rows (added classes), only the leading rows are tied.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class DecayToward:
 
     @torch.no_grad()
     def __call__(self, model: nn.Module, learning_rate: float) -> None:
-        share = -math.expm1(-learning_rate * self.strength)  # of the way to the center
+        share = -math.expm1(-learning_rate * self.strength)  # fraction of the way to the center
         for name, parameter in model.named_parameters():
             if name in self.center:
                 leading_slice(parameter, self.center[name]).lerp_(self.center[name], share)
@@ -80,7 +79,7 @@ class Mixing:
             if name in self.center:
                 center = self.center[name]
                 known = leading_slice(parameter, center)
-                # In the layout of the parameter: convolutions would have to turn another one round at every step.
+                # In the layout of the parameter; otherwise convolutions would convert the layout at every step.
                 keep = torch.empty_like(known, device="cpu").bernoulli_(1 - self.probability, generator=random)
                 scaled = (known - center) / (1 - self.probability)
                 mixed[name] = torch.addcmul(center, keep.to(parameter.device), scaled)

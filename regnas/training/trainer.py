@@ -1,8 +1,8 @@
 """One trainer for supernets and single networks.
 
-The trainer knows steps, the learning rate, checkpoints and signals; what a step minimizes is the objective's. Every
-draw is keyed by (key, epoch or step), so that a training which was interrupted ends with the same bits, and several
-processes draw the same order, augmentation and architectures.
+The trainer handles steps, the learning rate, checkpoints and signals; the objective defines the loss of a step. Every
+draw is keyed by (key, epoch or step). Therefore an interrupted training ends with the same bits, and several processes
+draw the same order, augmentation and architectures.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from regnas.training.distributed import SharedStatistics, average_gradients
 from regnas.training.objective import MovesWeights, Objective, Step
 from regnas.training.recipe import Recipe
 
-# Called at the end of every epoch, before its checkpoint is written, with the number of epochs done and a copy of the
-# network as the training would end here.
+# Called at the end of every epoch, before its checkpoint is written, with the number of finished epochs and a copy of
+# the network as if the training ended here.
 AfterEpoch = Callable[[int, nn.Module], None]
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """Everything about a training but the network and its objective.
+    """All of a training except the network and its objective.
 
-    A step takes ``recipe.batch_size`` images, of which each of the ``processes`` takes its share: but for rounding, and
-    for dropout, how many they are changes nothing.
+    A step takes ``recipe.batch_size`` images, which the ``processes`` share equally. Except for rounding and dropout,
+    their number does not change the result.
     """
 
     recipe: Recipe
@@ -60,7 +60,7 @@ class Trainer:
         return self.recipe.epochs * self.steps_per_epoch
 
     def macs(self, of_step: Callable[[int, float], int], first: int = 0) -> int:
-        """Multiply-adds of all steps from ``first`` on, from those of a step by (index, progress) for each image."""
+        """Return the multiply-adds of all steps from ``first`` on; ``of_step`` gives those per image of a step."""
         images = self.recipe.batch_size
         return images * sum(of_step(index, index / self.total_steps) for index in range(first, self.total_steps))
 
@@ -74,11 +74,11 @@ class Trainer:
         until: int | None = None,
         after_epoch: AfterEpoch | None = None,
     ) -> Clipping:
-        """Train ``model`` in place; ``folder`` keeps the checkpoints, and a finished training is only loaded.
+        """Train ``model`` in place; ``folder`` keeps the checkpoints. A finished training is only loaded.
 
-        ``until`` ends after so many steps, with a checkpoint from which trainings of other objectives can go on.
-        ``after_epoch`` changes nothing in the training. The result says how many steps were clipped, those before a
-        checkpoint included; a training with a description writes it to the log.
+        ``until`` ends after this many steps, with a checkpoint from which trainings of other objectives can continue.
+        ``after_epoch`` does not change the training. The result counts the clipped steps, including those before a
+        checkpoint; a training with a description logs it.
         """
         self._check_shares()
         last = self.total_steps if until is None else until
@@ -122,7 +122,7 @@ class Trainer:
     def _step(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, objective: Objective, step: Step, folder: Path
     ) -> tuple[float, float, int]:
-        """The loss, the norm of its gradient, and the signal that asked to stop, or 0: the same in all processes."""
+        """Return the loss, the norm of its gradient, and a signal to stop or 0; the same in all processes."""
         learning_rate = self.recipe.learning_rate_at(step.progress)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate
@@ -169,37 +169,37 @@ class Trainer:
 
     @property
     def _own_draws(self) -> tuple[Key, ...]:
-        """What dropout drops is drawn by every process on its own, or samples of several would lose the same."""
+        """Seed dropout differently in every process, so that their samples do not drop the same units."""
         return () if self.processes.is_single else (self.processes.rank,)
 
     def _sharing(self) -> AbstractContextManager[Any]:
         return nullcontext() if self.processes.is_single else SharedStatistics(self.processes)
 
     def _check_shares(self) -> None:
-        """Means over processes are means over images only where each has as many."""
+        """Check that all processes have the same number of images, so that their mean is the mean over images."""
         images, shares = min(self.recipe.batch_size, len(self.split)), self.processes.count * self.recipe.accumulation
         if not self.processes.is_single and images % shares:
             with self.processes.speaking_once():
                 raise ConfigurationError(
-                    f"a step takes {images} images, which {self.processes.count} processes cannot share evenly in "
-                    f"{self.recipe.accumulation} parts each: change training.batch_size or the number of processes"
+                    f"{images} images per step must divide evenly among {self.processes.count} processes with "
+                    f"{self.recipe.accumulation} parts each. Change training.batch_size or the number of processes."
                 )
 
     def _check_start(self, done: int, folder: Path) -> None:
-        """All have read the same checkpoint; a folder that is not the leader's would have another, or none."""
+        """Check that all processes read the same checkpoint, that is, see the same folder."""
         if self.processes.is_single:
             return
         steps = self.processes.gather(torch.tensor([done])).flatten().tolist()
         if len(set(steps)) > 1:
             with self.processes.speaking_once():
                 raise EnvironmentProblem(
-                    f"the processes find different checkpoints in {folder} (of steps {', '.join(map(str, steps))}): "
-                    "the run folder has to be on a disk that all of them see"
+                    f"the processes find different checkpoints in {folder} (steps {', '.join(map(str, steps))}). "
+                    "Put the run folder on a disk that all processes share."
                 )
 
 
 def _parts(step: Step, count: int) -> Iterator[tuple[Step, float]]:
-    """Parts of the batch and their weights in its mean; a split smaller than the batch may have uneven ones."""
+    """Return parts of the batch with their weights in its mean; a split smaller than the batch may be uneven."""
     if count == 1:
         yield step, 1.0
         return
@@ -211,7 +211,7 @@ def _parts(step: Step, count: int) -> Iterator[tuple[Step, float]]:
 
 
 def seed_layers(device: torch.device, seed: int) -> None:
-    """For dropout and its like; on the CPU without looking for other devices, which takes longer than the seeding."""
+    """Seed torch, for dropout and similar layers; on the CPU without the slow search for other devices."""
     if device.type == "cpu":
         torch.default_generator.manual_seed(seed)
     else:
@@ -219,7 +219,7 @@ def seed_layers(device: torch.device, seed: int) -> None:
 
 
 class _State:
-    """All that changes in a training: weights, momenta, the moving average of the weights, and the clipped steps."""
+    """The state of a training: weights, momenta, the moving average of the weights, and the clipped steps."""
 
     def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe) -> None:
         self.model = model
@@ -243,7 +243,7 @@ class _State:
         save_checkpoint(folder, step, {**parts, "clipping": self.clipping.tensors()})
 
     def restore(self, folder: Path) -> int:
-        """Load the newest checkpoint, where there is one; the number of steps already done."""
+        """Load the newest checkpoint, if any, and return the number of finished steps."""
         checkpoint = last_checkpoint(folder)
         if checkpoint is None:
             return 0
@@ -251,7 +251,7 @@ class _State:
         momenta = checkpoint.part("momentum")
         for name, parameter in self.model.named_parameters():
             if name in momenta:
-                # A clone takes on the layout of the parameter, which decides in which order sums are formed.
+                # A clone has the layout of the parameter, which determines the order of sums.
                 self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momenta[name])
         for name, average in checkpoint.part("ema").items():
             self.averaged[name].copy_(average)
@@ -259,14 +259,14 @@ class _State:
         return checkpoint.step
 
     def snapshot(self) -> nn.Module:
-        """A copy of the network as ``finish`` would leave it; the training goes on as if there were none."""
+        """Return a copy of the network as ``finish`` would leave it, without affecting the training."""
         own = copy.deepcopy(self.model)
         own._compiled_call_impl = None  # it would call the original
         self._finish(own)
         return own
 
     def finish(self) -> None:
-        """The moving average, where there is one, is the result."""
+        """Replace the weights by their moving average, if there is one."""
         self._finish(self.model)
 
     def _finish(self, model: nn.Module) -> None:

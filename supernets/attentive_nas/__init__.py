@@ -24,8 +24,8 @@ URL = "https://drive.usercontent.google.com/download?id=1cCla-OQNIAn-rjsY2b832Du
 class AttentiveNAS:
     """AttentiveNAS: width, depth, kernel and expansion per stage; its authors' checkpoint can be imported.
 
-    ``resolutions`` are the sizes to which images may be resized (none: as they come); the paper has 192, 224, 256 and
-    288.
+    ``resolutions`` lists the sizes to which images can be resized (empty: no resizing). The paper uses 192, 224, 256
+    and 288.
     """
 
     resolutions: tuple[int, ...] = ()
@@ -38,7 +38,7 @@ class AttentiveNAS:
         return SearchSpace(NAME, attentive_stages(), rules, usable_resolutions(self.resolutions, input_shape))
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """The plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with fresh weights."""
         return initialize(attentive_network(architecture, input_shape[0], classes))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
@@ -49,5 +49,5 @@ class AttentiveNAS:
         return (Published("attentive_nas_pretrained", URL, {"name": NAME}),)
 
     def rename_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors of the authors' checkpoint under the names of this supernet."""
+        """Return the tensors of the authors' checkpoint under the names of this supernet."""
         return own_tensors(tensors)

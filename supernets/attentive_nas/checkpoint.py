@@ -1,4 +1,4 @@
-"""Names in AttentiveNAS' own checkpoint, and what they are here."""
+"""Translate the tensor names of the AttentiveNAS checkpoint into those of this supernet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REWORDINGS = (
 
 
 def own_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors under our names; those that no sub-network uses are left out, and unknown names are kept."""
+    """Return the tensors under our names, without those that no sub-network uses; keep unknown names."""
     found = {}
     for foreign, tensor in tensors.items():
         name = own_name(foreign.removeprefix("module."))
@@ -39,12 +39,12 @@ def own_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def own_name(foreign: str) -> str | None:
-    """None for what nobody uses: statistics of two networks during training, and shortcuts that are identities."""
+    """Return our name, or None for unused tensors: training statistics of two networks, and identity shortcuts."""
     name = foreign
     block = re.match(r"blocks\.(\d+)\.", foreign)
     if block is not None:
         stage, position = _place(int(block[1]))
-        if position > 0 and ".shortcut." in foreign:  # the width changes at the first block of a stage alone
+        if position > 0 and ".shortcut." in foreign:  # the width changes only at the first block of a stage
             return None
         name = f"stages.{stage}.{position}.{foreign[block.end() :]}"
     if ".bn_tracking." in foreign:
@@ -55,7 +55,7 @@ def own_name(foreign: str) -> str | None:
 
 
 def _place(index: int) -> tuple[int, int]:
-    """Stage and position of a block that is counted through all stages."""
+    """Return stage and position of a block that is counted through all stages."""
     ends = list(accumulate((stage.depths[1] for stage in STAGES), initial=0))
     stage = max(number for number, end in enumerate(ends[:-1]) if index >= end)
     return stage + 1, index - ends[stage]

@@ -1,4 +1,4 @@
-"""The supernet of AttentiveNAS: a sub-network is a plain network over leading channels and the middle of kernels."""
+"""The supernet of AttentiveNAS: a sub-network is a plain network over leading channels and kernel centers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT_CHECKS = 1024
 
 
 class AttentiveSupernet(nn.Module):
-    """``supernet(images, architecture)``; ``largest`` has every block, every channel and every shortcut's weights."""
+    """Run ``supernet(images, architecture)``; ``largest`` has the weights of all blocks, channels and shortcuts."""
 
     def __init__(self, space: SearchSpace, channels: int, classes: int) -> None:
         super().__init__()
@@ -31,18 +31,18 @@ class AttentiveSupernet(nn.Module):
 
     @torch.no_grad()
     def extract(self, architecture: Architecture) -> nn.Module:
-        """The sub-network on its own, with copies of its weights."""
+        """Return the sub-network on its own, with copies of its weights."""
         return self._sub_network(architecture, copied=True)
 
     def _sub_network(self, architecture: Architecture, copied: bool) -> nn.Module:
-        """The plain network over copies or views of the shared weights."""
+        """Return the plain network over copies or views of the shared weights."""
         self._check(architecture)
         template = attentive_network(architecture, self._inputs, self._classes, lay_out)
         return with_tensors(template, self._slices, self.training, copied=copied)
 
 
 def central_slice(tensor: Tensor, like: Tensor) -> Tensor:
-    """The leading channels and the middle of the kernel, of the shape of ``like``, as a view."""
+    """Return the leading channels and the kernel center in the shape of ``like``, as a view."""
     leading = tensor[tuple(slice(size) for size in like.shape[:2])]
     if like.ndim < 4 or tensor.shape[2:] == like.shape[2:]:
         return leading
@@ -52,7 +52,7 @@ def central_slice(tensor: Tensor, like: Tensor) -> Tensor:
 
 
 def _everything(space: SearchSpace) -> Architecture:
-    """The greatest value of every gene at every place: no architecture of the space, but it contains all of them."""
+    """Return the highest value of every gene everywhere: outside the space, but it contains every architecture."""
     stages = tuple(
         tuple(
             Block.of(**{name: max(block[name] for block in options) for name, _ in options[0].genes})

@@ -16,7 +16,7 @@ ACTIVATION = "silu"
 
 
 class AttentiveNet(nn.Module):
-    """The stem is the only block of the first stage, and the layers that end in features that of the last one."""
+    """The only block of the first stage is the stem; that of the last stage computes the features."""
 
     def __init__(self, resolution: int | None, stages: Sequence[Sequence[nn.Module]], classifier: nn.Module) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class AttentiveNet(nn.Module):
         self.classifier = classifier
 
     def parts(self) -> list[nn.Module]:
-        """Modules whose composition is the network: the resizing, every block, and the classifier."""
+        """Return modules whose composition is the network: resizing, every block, and the classifier."""
         blocks = [block for stage in self.stages for block in stage]  # type: ignore[attr-defined]
         return [self.resize, *blocks, self.classifier]
 

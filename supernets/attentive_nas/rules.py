@@ -1,7 +1,7 @@
-"""AttentiveNAS as a search space: what can be chosen, what may follow what, and what it costs.
+"""AttentiveNAS as a search space: its choices, which block may follow which, and the costs.
 
-Width, kernel and expansion are one choice for all blocks of a stage, so the state carries them from block to block.
-The first convolution is the only block of the first stage, and the last layers are that of the last one.
+All blocks of a stage share width, kernel and expansion, so the state carries them from block to block. The first
+convolution is the only block of the first stage; the last layers are the only block of the last stage.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from supernets.costs import bottleneck_cost, convolution_cost
 
 @dataclass(frozen=True)
 class MobileStage:
-    """What the blocks of a stage may be; the first of them strides."""
+    """The choices for the blocks of a stage; the first block has the stride."""
 
     widths: tuple[int, ...]
     depths: tuple[int, int]  # fewest and most blocks
@@ -44,7 +44,7 @@ STAGES = (
 
 
 def attentive_stages() -> tuple[Stage, ...]:
-    """``projected`` says whether the shortcut of a stage's first block has weights: where the width changes."""
+    """Build the space; ``projected`` says whether the shortcut of a stage's first block has weights (new width)."""
     stages = [Stage(1, (_of_width(FIRST_WIDTHS),))]
     widths_before: tuple[int, ...] = FIRST_WIDTHS
     for stage in STAGES:
@@ -77,7 +77,7 @@ def _sorted(blocks: set[Block]) -> tuple[Block, ...]:
 
 @dataclass(frozen=True)
 class AttentiveRules:
-    """The state is the size of the feature maps, their channels, and kernel and expansion of the stage so far."""
+    """The state: size and channels of the feature maps, and kernel and expansion of the current stage."""
 
     channels: int
     height: int

@@ -1,4 +1,4 @@
-"""A residual network for small images whose depth, widths and expansions are elastic."""
+"""A residual network for small images with elastic depth, widths and expansions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NAME = "elastic_resnet"
 class ElasticResNet:
     """Residual network for small images: depth per stage, width and expansion per block.
 
-    ``widths`` holds for each stage the widths its blocks may have, ``depths`` the fewest and the most blocks of a
-    stage, ``expansions`` the width inside a block as a multiple of its output, ``patch`` the side of the squares of
-    pixels that the stem takes together (2 quarters the cost).
+    ``widths`` lists, per stage, the possible widths of its blocks. ``depths`` is the minimum and the maximum number of
+    blocks per stage. ``expansions`` are widths inside a block as multiples of its output. ``patch`` is the side of the
+    squares of pixels that the stem takes together (2 quarters the cost).
     """
 
     widths: tuple[tuple[int, ...], ...] = ((8, 12, 16), (16, 24, 32), (32, 48, 64))
@@ -32,23 +32,23 @@ class ElasticResNet:
 
     def __post_init__(self) -> None:
         if not self.widths or not all(self.widths) or not self.expansions:
-            raise ValueError("every stage needs at least one width, and every block one expansion")
+            raise ValueError("every stage must have at least one width, and expansions at least one value")
         if min(self.stem_width, self.patch, *(width for stage in self.widths for width in stage)) < 1:
             raise ValueError("widths and patch must be positive")
         if min(self.expansions) <= 0:
             raise ValueError("expansions must be positive")
         if not 1 <= self.depths[0] <= self.depths[1]:
-            raise ValueError(f"depths must be (fewest, most) with 1 <= fewest <= most, not {list(self.depths)}")
+            raise ValueError(f"depths must be [min, max] with 1 <= min <= max, got {list(self.depths)}")
         if min(self.widths[0]) < self.stem_width:
             raise ValueError(f"the first stage must be at least as wide as the stem ({self.stem_width})")
         for narrow, wide in zip(self.widths, self.widths[1:], strict=False):
             if max(wide) < max(narrow):
-                raise ValueError(f"a stage must be able to reach the width of the one before it: {wide} after {narrow}")
+                raise ValueError(f"a stage must be at least as wide as the one before it, got {wide} after {narrow}")
 
     def space(self, input_shape: tuple[int, int, int], classes: int) -> SearchSpace:
         channels, height, width = input_shape
         if height % self.patch or width % self.patch:
-            raise ValueError(f"patches of {self.patch} do not tile images of {height} x {width}")
+            raise ValueError(f"patch must divide height and width, got {self.patch} for images of {height} x {width}")
         fewest, most = self.depths
         stages = tuple(
             Stage(fewest, (tuple(Block.of(width=w, expansion=e) for w in widths for e in self.expansions),) * most)
@@ -58,7 +58,7 @@ class ElasticResNet:
         return SearchSpace(NAME, stages, rules)
 
     def network(self, architecture: Architecture, input_shape: tuple[int, int, int], classes: int) -> nn.Module:
-        """The plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with fresh weights."""
         return resnet_of(architecture, input_shape[0], classes, self.patch, self.stem_width)
 
     def supernet(self, input_shape: tuple[int, int, int], classes: int) -> SlicedSupernet:

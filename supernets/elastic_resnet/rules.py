@@ -1,4 +1,4 @@
-"""What may follow what in the elastic ResNet, and what it costs."""
+"""The elastic ResNet: which block may follow which, and the costs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from supernets.elastic_resnet.network import middle_channels
 class ElasticResNetRules:
     """The state is the number of channels so far.
 
-    It never shrinks along the network. So the input of every block of a small network is covered by the input of the
-    same block in any network that covers the small one's blocks, also where the larger one is deeper before it.
+    It never shrinks along the network. If the blocks of a larger network cover those of a smaller one, then the input
+    of each block also covers that of the smaller network, even if the larger one has more blocks before it.
     """
 
     channels: int

@@ -1,4 +1,4 @@
-"""A mobile supernet: ofa's own elastic network, told what to run at every call."""
+"""A mobile supernet: the elastic network of ofa, with the architecture set at every call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Settings = tuple[list[int], list[float], list[int]]  # kernels and expansions of
 
 
 class ElasticMobileNet(nn.Module):
-    """``supernet(images, architecture)``; ``network`` is ofa's, so that checkpoints have its keys."""
+    """Run ``supernet(images, architecture)``; ``network`` is that of ofa, so checkpoints have its keys."""
 
     def __init__(self, space: SearchSpace, layout: MobileLayout, network: Any) -> None:
         super().__init__()
@@ -42,13 +42,13 @@ class ElasticMobileNet(nn.Module):
 
     @torch.no_grad()
     def extract(self, architecture: Architecture) -> nn.Module:
-        """The sub-network on its own, with copies of its weights."""
+        """Return the sub-network on its own, with copies of its weights."""
         self._settings(architecture)
         template = mobile_network(self._layout, architecture, lay_out)
         return with_tensors(template, named(self.tensors(architecture)), self.training)
 
     def tensors(self, architecture: Architecture) -> dict[str, Tensor]:
-        """The weights of a sub-network under the names of the plain one, as views where no kernel is transformed."""
+        """Return the weights of a sub-network under plain names; as views, unless a kernel is transformed."""
         network, layout = self.network, self._layout
         found = _conv_norm("stem", network.first_conv.conv.weight, network.first_conv.bn)
         first = network.blocks[0].conv
@@ -72,7 +72,7 @@ class ElasticMobileNet(nn.Module):
 
 
 def _checked_settings(space: SearchSpace, layout: MobileLayout, architecture: Architecture) -> Settings:
-    """What ofa is told; it would run whatever it is told, so the architecture is checked before."""
+    """Return the settings for ofa. ofa runs any settings, so the architecture must be checked before."""
     space.check(architecture)
     kernels, expansions = [], []
     for stage, blocks in enumerate(architecture.stages):
@@ -84,7 +84,7 @@ def _checked_settings(space: SearchSpace, layout: MobileLayout, architecture: Ar
 
 
 def _block_tensors(name: str, conv: Any, channels_in: int, middle: int, kernel: int) -> dict[str, Tensor]:
-    """Of ofa's ``DynamicMBConvLayer``."""
+    """Return the tensors of a ``DynamicMBConvLayer`` of ofa."""
     expand, depthwise, project = conv.inverted_bottleneck, conv.depth_conv, conv.point_linear
     width = conv.out_channels
     found = _conv_norm(f"{name}.expand", expand.conv.get_active_filter(middle, channels_in), expand.bn.bn)
@@ -105,7 +105,7 @@ def _conv_norm(name: str, weight: Tensor, norm: nn.BatchNorm2d) -> dict[str, Ten
 
 
 class ComposedMobileNetV3(OFAMobileNetV3):  # type: ignore[misc]
-    """ofa's elastic MobileNetV3 with a layout of ours: its own constructor knows that for ImageNet only."""
+    """The elastic MobileNetV3 of ofa with our layout; the constructor of ofa only knows the one for ImageNet."""
 
     def __init__(self, layout: MobileLayout, dropout: float) -> None:
         first = MBConvLayer(layout.stem_width, layout.first_width, expand_ratio=1, act_func="relu")

@@ -1,4 +1,4 @@
-"""What all sub-networks of a mobile search space have in common, and what is left to choose."""
+"""The fixed parts of all sub-networks of a mobile search space, and its choices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from supernets.layers import Activation, ShortcutKind
 
 @dataclass(frozen=True)
 class MobileStage:
-    """Blocks of one width; the first of them strides."""
+    """Blocks of one width; the first block has the stride."""
 
     width: int
     stride: int
@@ -24,8 +24,8 @@ class MobileStage:
 class MobileLayout:
     """Stem, a first block without expansion, the elastic stages, and a head.
 
-    The head is a 1x1 convolution to ``head_width``, the average and, where there is a ``mixed_width``, one more layer
-    before the classifier.
+    The head is a 1x1 convolution to ``head_width``, the average and, if ``mixed_width`` is set, one more layer before
+    the classifier.
     """
 
     channels: int
@@ -44,7 +44,7 @@ class MobileLayout:
     epsilon: float = 1e-5  # of batch norm
 
     def width_before(self, stage: int, position: int) -> int:
-        """The input channels of a block."""
+        """Return the input channels of a block."""
         if position > 0:
             return self.stages[stage].width
         return self.stages[stage - 1].width if stage > 0 else self.first_width
@@ -57,7 +57,7 @@ class MobileLayout:
         return "identity" if same else "none"
 
     def expansion(self, stage: int, position: int, block: Block) -> float:
-        """The expansion that gives the block its middle channels."""
+        """Return the expansion that gives the block its middle channels."""
         channels = self.width_before(stage, position)
         return next(ratio for ratio in self.expansions if expand(channels, ratio) == block["middle"])
 

@@ -32,7 +32,7 @@ class MobileNet(nn.Module):
         self.classifier = classifier
 
     def parts(self) -> list[nn.Module]:
-        """Modules whose composition is the network: all before the elastic blocks, every block, and the head."""
+        """Return modules whose composition is the network: all before the elastic blocks, every block, the head."""
         blocks = [block for stage in self.stages for block in stage]  # type: ignore[attr-defined]
         before = nn.Sequential(self.resize, self.stem, self.first)
         return [before, *blocks, nn.Sequential(self.features, self.classifier)]

@@ -1,4 +1,4 @@
-"""What a mobile network costs, block by block."""
+"""The costs of a mobile network, block by block."""
 
 from __future__ import annotations
 

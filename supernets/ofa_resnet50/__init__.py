@@ -18,17 +18,17 @@ from supernets.ofa_resnet50.rules import ResNetRules, resnet_stages
 NAME = "ofa_resnet50"
 URL = "https://huggingface.co/han-cai/ofa/resolve/main/ofa_supernet_resnet50"
 
-NARROWEST = 0.1  # below it, rounding to multiples of 8 would make the stem as wide as the first stage
+NARROWEST = 0.1  # below, rounding to multiples of 8 would make the stem as wide as the first stage
 
 
 @dataclass(frozen=True)
 class OFAResNet50:
     """ResNet-50 of once-for-all: width and depth per stage, expansion per block; published for ImageNet.
 
-    ``widths`` are the multiples of ResNet-50's widths that a stage may have, ``expansions`` the channels inside a block
-    as multiples of its width, ``depths`` the fewest and the most blocks beyond the 2, 2, 4 and 2 that every network
-    has, ``resolutions`` the sizes to which images may be resized (none: as they come). The defaults are those of the
-    published supernet.
+    ``widths`` are the possible widths of a stage as multiples of those of ResNet-50. ``expansions`` are the channels
+    inside a block as multiples of its width. ``depths`` is the minimum and the maximum number of blocks beyond the 2,
+    2, 4 and 2 that every network has. ``resolutions`` lists the sizes to which images can be resized (empty: no
+    resizing). The defaults are those of the published supernet.
     """
 
     widths: tuple[float, ...] = (0.65, 0.8, 1.0)
@@ -38,11 +38,11 @@ class OFAResNet50:
 
     def __post_init__(self) -> None:
         if not self.widths or min(self.widths) < NARROWEST:
-            raise ValueError(f"widths must be at least {NARROWEST} of ResNet-50's, not {list(self.widths)}")
+            raise ValueError(f"widths must be at least {NARROWEST} times those of ResNet-50, got {list(self.widths)}")
         if not self.expansions or min(self.expansions) <= 0:
-            raise ValueError(f"expansions must be positive, not {list(self.expansions)}")
+            raise ValueError(f"expansions must be positive, got {list(self.expansions)}")
         if not 0 <= self.depths[0] <= self.depths[1]:
-            raise ValueError(f"depths must be (fewest, most) with 0 <= fewest <= most, not {list(self.depths)}")
+            raise ValueError(f"depths must be [min, max] with 0 <= min <= max, got {list(self.depths)}")
         check_resolutions(self.resolutions)
 
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
@@ -52,11 +52,11 @@ class OFAResNet50:
         return SearchSpace(NAME, stages, rules, usable_resolutions(self.resolutions, input_shape))
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """The plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with fresh weights."""
         return initialize(resnet(architecture, classes))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
-        # ofa is imported where it is needed: it takes seconds.
+        # Imported here, because importing ofa takes seconds.
         from ofa.imagenet_classification.elastic_nn.networks import OFAResNets
 
         from supernets.ofa_resnet50.elastic import ElasticResNet50
@@ -74,5 +74,5 @@ class OFAResNet50:
         return (Published("ofa_resnet50", URL, {"name": NAME}),)
 
     def rename_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors of a checkpoint of ofa's under the names of this supernet."""
+        """Return the tensors of a checkpoint of ofa under the names of this supernet."""
         return renamed_for(lambda: self.supernet((3, 224, 224), 1000), tensors)

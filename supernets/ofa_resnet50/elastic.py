@@ -1,4 +1,4 @@
-"""The elastic ResNet-50: ofa's own network, told what to run at every call."""
+"""The elastic ResNet-50: the network of ofa, with the architecture set at every call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Settings = list[list[tuple[int, float]]]  # width and expansion of every block t
 
 
 class ElasticResNet50(nn.Module):
-    """``supernet(images, architecture)``; ``network`` is ofa's, so that checkpoints have its keys."""
+    """Run ``supernet(images, architecture)``; ``network`` is that of ofa, so checkpoints have its keys."""
 
     def __init__(self, space: SearchSpace, expansions: tuple[float, ...], network: Any) -> None:
         super().__init__()
@@ -35,13 +35,13 @@ class ElasticResNet50(nn.Module):
 
     @torch.no_grad()
     def extract(self, architecture: Architecture) -> nn.Module:
-        """The sub-network on its own, with copies of its weights."""
+        """Return the sub-network on its own, with copies of its weights."""
         self._settings(architecture)
         classes = self.network.classifier.out_features
         return with_tensors(resnet(architecture, classes, lay_out), named(self.tensors(architecture)), self.training)
 
     def tensors(self, architecture: Architecture) -> dict[str, Tensor]:
-        """The weights of a sub-network under the names of the plain one, as views."""
+        """Return the weights of a sub-network under the names of the plain one, as views."""
         (stem,) = architecture.stages[0]
         found = _stem_tensors(self.network.input_stem, int(stem["middle"]), int(stem["width"]), bool(stem["residual"]))
         channels = int(stem["width"])
@@ -63,14 +63,14 @@ class ElasticResNet50(nn.Module):
         last.active_out_channel = int(stem["width"])
         network.input_stem_skipping = not stem["residual"]
         for stage, (group, choices) in enumerate(zip(self._groups, settings, strict=True)):
-            network.runtime_depth[stage] = len(group) - len(architecture.stages[stage + 1])  # how many are left out
+            network.runtime_depth[stage] = len(group) - len(architecture.stages[stage + 1])  # blocks left out
             for index, (width, expansion) in zip(group, choices, strict=True):
                 network.blocks[index].active_out_channel = width
                 network.blocks[index].active_expand_ratio = expansion
 
 
 def _checked_settings(space: SearchSpace, expansions: tuple[float, ...], architecture: Architecture) -> Settings:
-    """What ofa is told; it would run whatever it is told, so the architecture is checked before."""
+    """Return the settings for ofa. ofa runs any settings, so the architecture must be checked before."""
     space.check(architecture)
     settings: Settings = []
     for blocks, stage in zip(architecture.stages[1:], space.stages[1:], strict=True):
@@ -89,7 +89,7 @@ def _stem_tensors(stem: Any, middle: int, width: int, residual: bool) -> dict[st
 
 
 def _block_tensors(name: str, layer: Any, channels: int, middle: int, width: int, projected: bool) -> dict[str, Tensor]:
-    """Of ofa's ``DynamicResNetBottleneckBlock``."""
+    """Return the tensors of a ``DynamicResNetBottleneckBlock`` of ofa."""
     found = _conv_norm(f"{name}.reduce", layer.conv1, middle, channels)
     found |= _conv_norm(f"{name}.spatial", layer.conv2, middle, middle)
     found |= _conv_norm(f"{name}.restore", layer.conv3, width, middle)

@@ -17,7 +17,7 @@ from supernets.ofa_resnet50.rules import stride_of
 
 
 class Stem(nn.Module):
-    """Three convolutions, the second a residual that may be absent, and a pooling: a quarter of the size."""
+    """Three convolutions, of which the second is an optional residual, and pooling: a quarter of the size."""
 
     def __init__(self, middle: int, width: int, residual: bool) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Stem(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """1x1, 3x3 and 1x1 convolutions around a shortcut, which the first block of a stage pools and projects."""
+    """1x1, 3x3 and 1x1 convolutions with a shortcut; the first block of a stage pools and projects the shortcut."""
 
     def __init__(self, channels_in: int, middle: int, width: int, stride: int, projected: bool) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Bottleneck(nn.Module):
 
 
 class BottleneckResNet(nn.Module):
-    """The stem is the only block of the first stage."""
+    """The plain network; the only block of its first stage is the stem."""
 
     def __init__(self, resolution: int | None, stages: Sequence[Sequence[nn.Module]], classifier: nn.Module) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class BottleneckResNet(nn.Module):
         self.classifier = classifier
 
     def parts(self) -> list[nn.Module]:
-        """Modules whose composition is the network: the resizing, the stem and every block, and the head."""
+        """Return modules whose composition is the network: resizing, the stem and every block, and the head."""
         blocks = [block for stage in self.stages for block in stage]  # type: ignore[attr-defined]
         return [self.resize, *blocks, nn.Sequential(GlobalAverage(), self.classifier)]
 

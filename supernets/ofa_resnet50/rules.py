@@ -1,7 +1,7 @@
-"""The elastic ResNet-50 as a search space: what can be chosen, what may follow what, and what it costs.
+"""The elastic ResNet-50 as a search space: its choices, which block may follow which, and the costs.
 
-The first stage is the stem, a single block. The blocks of a stage have one width, which is the state that one block
-leaves to the next.
+The first stage is the stem, a single block. All blocks of a stage share one width, which is the state that one block
+passes to the next.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ STEM_WIDTH = 64
 
 
 def stride_of(stage: int, position: int) -> int:
-    """Of a block of the stages after the stem, which are counted from 1."""
+    """Return the stride of a block; stages after the stem are counted from 1."""
     return 2 if stage > 1 and position == 0 else 1
 
 
 def resnet_stages(
     widths: tuple[float, ...], expansions: tuple[float, ...], depths: tuple[int, int]
 ) -> tuple[Stage, ...]:
-    """``widths`` and ``expansions`` as multiples, ``depths`` as the fewest and the most blocks beyond the base."""
+    """Build the space; ``widths`` and ``expansions`` are multiples, ``depths`` counts blocks beyond the base."""
     stems = [multiple_of_eight(STEM_WIDTH * multiple) for multiple in widths]
     stem_options = tuple(
         Block.of(middle=middle, width=width, residual=residual)
@@ -47,7 +47,7 @@ def resnet_stages(
 
 @dataclass(frozen=True)
 class ResNetRules:
-    """The state is the size of the feature maps and their channels, which are the width of the stage."""
+    """The state: the size of the feature maps and their channels, which are the width of the stage."""
 
     classes: int
     height: int
@@ -67,7 +67,7 @@ class ResNetRules:
             cost = convolution_cost(channels, middle, 3, halved).plus(convolution_cost(middle, width, 3, halved))
             if genes["residual"]:
                 cost = cost.plus(convolution_cost(middle, middle, 3, halved))
-            return (stride_output(halved, 2), width), cost  # the second one is the pooling
+            return (stride_output(halved, 2), width), cost  # the second stride is the pooling
         if position > 0 and width != channels:
             return None
         after = stride_output(size, stride_of(stage, position))

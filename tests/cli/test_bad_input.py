@@ -63,7 +63,7 @@ def test_misspelt_and_wrong_typed_keys_are_reported_all_at_once_with_the_nearest
         (('small = "80k +- 5 %"', "small = 80000"), "budgets.small = 80000: a budget is a text such as"),
         (("seed = 3", "seed = 3\nseed = 4"), "is not TOML: Cannot overwrite a value"),
         (("epochs = 3", "epochs = 0"), "training: epochs must be at least 1"),
-        (("depths = [1, 2]", "depths = [2, 1]"), "supernet: depths must be (fewest, most)"),
+        (("depths = [1, 2]", "depths = [2, 1]"), "supernet: depths must be [min, max]"),
         (('name = "arrays"', 'name = "array"'), 'data: unknown data set "array"; did you mean "arrays"?'),
         (("[baselines.elodi]", "[baselines.elodo]"), 'unknown baseline "elodo"; did you mean "elodi"?'),
         (("members = 2", "memberz = 2"), 'baselines.elodi.memberz is not a known key; did you mean "members"?'),

@@ -76,14 +76,14 @@ def test_interpolation_puts_the_supernet_between_its_two_ends(tmp_path, command)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("curriculum.interpolation=0.5", "interpolation needs a lesson that begins after the start"),
+        ("curriculum.interpolation=0.5", "interpolation needs a lesson whose schedule begins after the start"),
         ('curriculum.sub_networks={ name = "sandwitch" }', 'did you mean "sandwich"'),
-        (LESSON % ("moving_average", "naive"), "the moving average teaches only with training.ema_decay above 0"),
+        (LESSON % ("moving_average", "naive"), "teacher moving_average needs training.ema_decay above 0"),
         (
             'curriculum.shrinking={ name = "progressive", order = ["kernel"] }',
-            "order must name all that is elastic (depth, expansion, width), not kernel",
+            "order must name all elastic dimensions (depth, expansion, width), got kernel",
         ),
-        ("curriculum.lessons.congruence.weight=-1.0", "weight is -1.0: it has to be 0 or above"),
+        ("curriculum.lessons.congruence.weight=-1.0", "weight must be at least 0, got -1.0"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_trained(tmp_path, refusal, change, message):

@@ -39,13 +39,13 @@ def test_widths_never_shrink_along_the_network():
     ("settings", "problem"),
     [
         ({"widths": ()}, "at least one width"),
-        ({"expansions": ()}, "one expansion"),
+        ({"expansions": ()}, "expansions at least one value"),
         ({"expansions": (0.0,)}, "expansions must be positive"),
         ({"depths": (0, 2)}, "depths must be"),
         ({"depths": (3, 2)}, "depths must be"),
         ({"stem_width": 32}, "at least as wide as the stem"),
         ({"patch": 0}, "positive"),
-        ({"widths": ((16, 32), (8, 16))}, "reach the width of the one before"),
+        ({"widths": ((16, 32), (8, 16))}, "at least as wide as the one before"),
     ],
 )
 def test_impossible_settings_are_refused(settings, problem):
@@ -54,5 +54,5 @@ def test_impossible_settings_are_refused(settings, problem):
 
 
 def test_patches_have_to_tile_the_image():
-    with pytest.raises(ValueError, match="patches of 2 do not tile images of 15 x 16"):
+    with pytest.raises(ValueError, match="patch must divide height and width, got 2 for images of 15 x 16"):
         ElasticResNet(patch=2).space((1, 15, 16), 10)

@@ -51,11 +51,11 @@ def test_a_resolution_costs_what_images_of_that_size_cost(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_resolutions_that_the_images_do_not_have_are_refused(kind):
-    with pytest.raises(ValueError, match="resolution 48 is above the size of the images, 40"):
+    with pytest.raises(ValueError, match=r"resolutions must be at most the size of the images \(40\), got 48"):
         kind(resolutions=(24, 48)).space(SHAPE, CLASSES)
-    with pytest.raises(ValueError, match="resolutions are for square images, not 40 x 32"):
+    with pytest.raises(ValueError, match="resolutions: images must be square, got 40 x 32"):
         kind(resolutions=(24,)).space((3, 40, 32), CLASSES)
-    with pytest.raises(ValueError, match="resolutions must be positive and differ"):
+    with pytest.raises(ValueError, match="resolutions must be positive and different"):
         kind(resolutions=(0,))
 
 
@@ -64,7 +64,7 @@ def test_resolutions_that_the_images_do_not_have_are_refused(kind):
     [(OFAMobileNetV3, "ofa_mobilenet_v3"), (OFAProxyless, "ofa_proxyless"), (OFAResNet50, "ofa_resnet50")],
 )
 def test_published_spaces_are_for_color(kind, name):
-    with pytest.raises(ValueError, match=rf"^{name} takes color images \(3 channels\), not 1$"):
+    with pytest.raises(ValueError, match=rf"^{name}: images must have 3 channels \(color\), got 1$"):
         kind().space((1, 32, 32), CLASSES)
 
 

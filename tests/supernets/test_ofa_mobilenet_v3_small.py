@@ -86,15 +86,15 @@ def test_dropout_is_the_supernets_while_it_trains_and_no_extracted_network_has_i
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"widths": ()}, "1 to 5 stages, not of 0"),
-        ({"widths": (16, 24)}, "5 strides were given for 2 widths"),
+        ({"widths": ()}, "1 to 5 values, one per stage, got 0"),
+        ({"widths": (16, 24)}, "strides must have one value per width, got 5 for 2"),
         ({"widths": (12,), "strides": (1,)}, "multiples of 8"),
         ({"stem_stride": 4}, "strides must be 1 or 2"),
         ({"kernels": (3, 4)}, "kernels must be odd"),
         ({"expansions": (1,)}, "expansions must be above 1"),
         ({"depths": (0, 2)}, "depths must be"),
         ({"dropout": 1.0}, "dropout must be"),
-        ({"resolutions": (16, 16)}, "resolutions must be positive and differ"),
+        ({"resolutions": (16, 16)}, "resolutions must be positive and different"),
     ],
 )
 def test_impossible_settings_are_refused(settings, problem):

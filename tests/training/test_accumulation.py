@@ -105,7 +105,7 @@ def test_in_bfloat16_products_are_rounded_and_weights_are_not(tmp_path):
 
 @pytest.mark.parametrize("parts", [0, 3])
 def test_parts_that_are_no_equal_parts_are_refused(parts):
-    with pytest.raises(ValueError, match=f"divide batch_size: 16 images are not {parts} equal parts"):
+    with pytest.raises(ValueError, match=f"divide batch_size, got batch_size 16 and accumulation {parts}"):
         Recipe(batch_size=16, accumulation=parts)
 
 

@@ -181,7 +181,7 @@ def test_a_loss_that_is_no_number_in_any_process_stops_all_before_the_step(sever
 def test_a_batch_that_they_cannot_share_evenly_is_refused(several, one):
     leader, follower = (told["uneven"]["failure"] for told in several.told)
     assert leader[:2] == ["ConfigurationError", 2]
-    assert leader[2].startswith("a step takes 15 images, which 2 processes cannot share evenly")
+    assert leader[2].startswith("15 images per step must divide evenly among 2 processes")
     assert follower[:2] == ["FailedElsewhere", 2]
     assert one.told[0]["uneven"]["failure"] is None
 

@@ -74,7 +74,7 @@ def test_without_a_later_lesson_there_is_one_end(tmp_path):
 
 
 def test_interpolation_needs_a_line_to_walk_on():
-    with pytest.raises(ValueError, match="needs a lesson that begins after the start"):
+    with pytest.raises(ValueError, match="needs a lesson whose schedule begins after the start"):
         Curriculum(interpolation=0.5)
-    with pytest.raises(ValueError, match=r"interpolation is 1\.5: it has to be between 0 and 1"):
+    with pytest.raises(ValueError, match=r"interpolation must be between 0 and 1, got 1\.5"):
         Curriculum(lessons=LATE.lessons, interpolation=1.5)

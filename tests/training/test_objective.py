@@ -165,10 +165,10 @@ def test_the_multiply_adds_of_a_step():
 
 def test_a_curriculum_refuses_what_it_cannot_do():
     lessons = {"average": TeachingTerm(MovingAverage(), FOCAL)}
-    with pytest.raises(ValueError, match=r"lessons\.average: the moving average teaches only with training\.ema_decay"):
+    with pytest.raises(ValueError, match=r"lessons\.average: teacher moving_average needs training\.ema_decay above 0"):
         Curriculum(lessons=lessons).check(SPACE, ema_decay=0.0)
     Curriculum(lessons=lessons).check(SPACE, ema_decay=0.9)
-    with pytest.raises(ValueError, match="weight is -1"):
+    with pytest.raises(ValueError, match="weight must be at least 0, got -1"):
         TeachingTerm(Mean(), FOCAL, -1.0)
 
 

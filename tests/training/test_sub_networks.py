@@ -64,7 +64,7 @@ def test_given_networks_are_always_the_same():
 
 
 def test_a_chain_has_two_networks():
-    with pytest.raises(ValueError, match="a chain has at least two networks"):
+    with pytest.raises(ValueError, match="a chain of at least two networks"):
         Nested(random=1, ends=False)
 
 
@@ -92,7 +92,7 @@ def test_progressive_shrinking_frees_one_dimension_after_the_other():
 
 
 def test_an_order_that_leaves_a_dimension_out_is_refused():
-    with pytest.raises(ValueError, match=r"all that is elastic \(depth, expansion, width\), not depth, kernel"):
+    with pytest.raises(ValueError, match=r"all elastic dimensions \(depth, expansion, width\), got depth, kernel"):
         Progressive(("depth", "kernel")).check(SPACE)
-    with pytest.raises(ValueError, match="each once"):
+    with pytest.raises(ValueError, match="each of them once"):
         Progressive(("depth", "depth"))
