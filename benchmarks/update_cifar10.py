@@ -193,11 +193,12 @@ def with_record(found: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_grids(results: dict[str, Any], earlier: dict[str, Any]) -> list[dict[str, Any]]:
-    """The choices of this run, after those of an earlier run for methods that this run has and did not tune."""
-    labels = {method["label"] for method in results["methods"]}
-    tuned = {choice["label"] for choice in results["tuning"]}
-    kept = [choice for choice in earlier["tuning"] if choice["label"] in labels - tuned]
-    return [*kept, *results["tuning"]]
+    """The choices of this run; for a value under [chosen], which has no grid, the choice of an earlier run with its grid."""
+    grids = {(choice["label"], choice["key"], choice["value"]): choice for choice in earlier["tuning"]}
+    return [
+        choice if choice["tried"] else grids.get((choice["label"], choice["key"], choice["value"]), choice)
+        for choice in results["tuning"]
+    ]
 
 
 def is_there(folder: Path, order: Order) -> bool:

@@ -83,9 +83,8 @@ def gate(
     from regnas.report.comparison import gate_tables
     from regnas.report.comparison.junit import junit_text
 
-    limits = {"max_nfr": max_nfr, "max_class_nfr": max_class_nfr, "min_accuracy_gain": min_accuracy_gain}
-    _check_limits(limits)
-    verdict = gate(old, new, **limits)
+    _check_limits({"max_nfr": max_nfr, "max_class_nfr": max_class_nfr, "min_accuracy_gain": min_accuracy_gain})
+    verdict = gate(old, new, max_nfr=max_nfr, max_class_nfr=max_class_nfr, min_accuracy_gain=min_accuracy_gain)
     texts: dict[str, Callable[[], str]] = {
         "--markdown": verdict.to_markdown,
         "--junit": lambda: junit_text("regnas gate", gate_tables.gate_cases(verdict, allow_unresolved)),

@@ -57,7 +57,7 @@ class GroupedCommands(TyperGroup):
             command.help = escape(command.help or "")
             for parameter in command.params:
                 if text := getattr(parameter, "help", None):
-                    parameter.help = escape(text)  # type: ignore[attr-defined]
+                    setattr(parameter, "help", escape(text))  # noqa: B010 (options and arguments have it, their base has not)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in the order of the panels."""

@@ -84,7 +84,8 @@ def _logit_quantile(a: ArrayLike, b: ArrayLike, probability: float) -> Floats:
         inside = (following > low[active]) & (following < high[active])
         logit[active] = np.where(inside | last, following, (low[active] + high[active]) / 2)
         active = active[~last]
-    return logit.reshape(given[0].shape)
+    shaped: Floats = logit.reshape(given[0].shape)
+    return shaped
 
 
 def _incomplete_beta(a: Floats, b: Floats, x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -128,7 +129,7 @@ def _stirling_error(z: Floats) -> Floats:
     result = series / large
     if small.any():
         few = z[small]
-        exact = _log_gamma(few + 1).astype(np.float64)
+        exact = np.asarray(_log_gamma(few + 1), dtype=np.float64)
         result[small] = exact - (few + 0.5) * np.log(few) + few - math.log(2 * math.pi) / 2
     return result
 
@@ -167,4 +168,5 @@ def _away_from_zero(values: Floats) -> Floats:
 def _expit(logit: Floats) -> Floats:
     """Return 1 / (1 + exp(-u)), with full relative precision near 0."""
     small = np.exp(-np.abs(logit))
-    return np.where(logit < 0, small, 1.0) / (1 + small)
+    quotient: Floats = np.where(logit < 0, small, 1.0) / (1 + small)
+    return quotient

@@ -46,7 +46,7 @@ def predicted_column(values: Any, classes: Sequence[Any] | None, where: str) -> 
     bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if len(bad):
         raise ArtifactError(f"{where} has scores that are not finite in {len(bad):,} rows, such as row {bad[0] + 1:,}")
-    highest = array.argmax(axis=1)  # [N, C] -> [N]
+    highest: NDArray[np.int64] = array.argmax(axis=1)  # [N, C] -> [N]
     if classes is None:
         return highest
     names = flat_array(classes, "classes")

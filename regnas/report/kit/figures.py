@@ -96,14 +96,16 @@ def _common_style() -> Iterator[None]:
 
 def _svg(figure: Figure) -> str:
     sink = io.BytesIO()
-    FigureCanvasSVG(figure).print_svg(sink, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    canvas: Any = FigureCanvasSVG(figure)
+    canvas.print_svg(sink, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return sink.getvalue().decode()
 
 
 def _png(figure: Figure) -> bytes:
     sink = io.BytesIO()
     figure.set_dpi(DOTS)
-    FigureCanvasAgg(figure).print_png(sink, metadata={"Software": None})
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(sink, metadata={"Software": None})
     return sink.getvalue()
 
 

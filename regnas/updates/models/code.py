@@ -50,7 +50,7 @@ def _classes_in(value: Any) -> Iterator[type]:
     if isinstance(value, type):
         return
     if is_dataclass(value):
-        yield from (kind for kind in type(value).__mro__ if is_dataclass(kind))
+        yield from (kind for kind in inspect.getmro(type(value)) if is_dataclass(kind))
         for entry in fields(value):
             yield from _classes_in(getattr(value, entry.name))
     elif isinstance(value, Mapping):
