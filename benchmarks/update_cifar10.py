@@ -193,7 +193,7 @@ def with_record(found: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_grids(results: dict[str, Any], earlier: dict[str, Any]) -> list[dict[str, Any]]:
-    """The choices of this run; for a value under [chosen], which has no grid, the choice of an earlier run with its grid."""
+    """The choices of this run; a value that was taken from [chosen] gets the grid of the run that chose it."""
     grids = {(choice["label"], choice["key"], choice["value"]): choice for choice in earlier["tuning"]}
     return [
         choice if choice["tried"] else grids.get((choice["label"], choice["key"], choice["value"]), choice)

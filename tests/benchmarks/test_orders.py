@@ -82,25 +82,26 @@ def test_what_does_not_agree_stands_out():
     assert "0 agrees, 0 disagrees, 0 undecided" in page
 
 
-def recorded_study(preset: str, values: dict[str, float], labels: tuple[str, ...]) -> dict:
-    tuning = [{"label": label, "value": value} for label, value in values.items()]
-    return {"preset": preset, "results": {"methods": [{"label": label} for label in labels], "tuning": tuning}}
+def choice(label: str, value: float, *tried: float) -> dict:
+    return {"label": label, "key": "weight", "value": value, "tried": [{"value": each} for each in tried]}
+
+
+def recorded_study(preset: str, *tuning: dict) -> dict:
+    return {"preset": preset, "results": {"tuning": list(tuning)}}
 
 
 def test_studies_that_were_not_run_again_and_the_grids_behind_chosen_values_stay_on_record():
     first, second = list(STUDIES)[:2]
+    grid = choice("kd", 0.3, 0.1, 0.3, 1.0)
     known = {
-        "studies": [recorded_study(first, {"kd": 0.3, "gone": 1.0}, ("kd", "gone")), recorded_study(second, {}, ())],
+        "studies": [recorded_study(first, grid, choice("fd", 1.0, 1.0, 2.0)), recorded_study(second)],
         "orders": [{"study": STUDIES[each].title, "claim": f"earlier {each}"} for each in (first, second)],
     }
     found = {
-        "studies": [recorded_study(first, {"elodi": 0.5}, ("kd", "elodi"))],
+        "studies": [recorded_study(first, choice("kd", 0.3), choice("fd", 0.1), choice("elodi", 0.5, 0.3, 0.5))],
         "orders": [{"study": STUDIES[first].title, "claim": "now"}],
     }
     result = with_record(found, known)
     assert [each["preset"] for each in result["studies"]] == [first, second]
-    assert result["studies"][0]["results"]["tuning"] == [
-        {"label": "kd", "value": 0.3},
-        {"label": "elodi", "value": 0.5},
-    ]
+    assert result["studies"][0]["results"]["tuning"] == [grid, choice("fd", 0.1), choice("elodi", 0.5, 0.3, 0.5)]
     assert [each["claim"] for each in result["orders"]] == ["now", f"earlier {second}"]
