@@ -9,7 +9,7 @@ from typing import Any
 from regnas.components.builder import auto_keys
 from regnas.flips import Predictions
 from regnas.networks import parameters_of
-from regnas.report.family.contents import Method as ReportedMethod
+from regnas.report.family.contents import ReportedMethod
 from regnas.runs.baselines import AccuracyOnly, Family, Independent, Inherited, Source, SubNetwork, plan_members
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, predict_report

@@ -31,8 +31,9 @@ from regnas.family.family import Family, load_family
 from regnas.family.manifest import NOT_STATED
 from regnas.family.polishing import Polished, Polisher
 from regnas.flips import Predictions
-from regnas.report.family.contents import Method, ReportContents, SearchHistory
+from regnas.report.family.contents import ReportContents, ReportedMethod, SearchHistory
 from regnas.report.family.report import write_report
+from regnas.report.family.results import FamilyComparison
 from regnas.runs.baseline_stage import baseline_methods
 from regnas.runs.budgets import insert_added
 from regnas.runs.config import Config, LoadedConfig, describe
@@ -63,7 +64,7 @@ def run(
     polish: PolishRequest | None = None,
     processes: Processes = SINGLE,
     tune: bool = False,
-) -> dict[str, Any] | None:
+) -> FamilyComparison | None:
     """Go through the stages up to ``last``; the comparison of the report, where it came to that.
 
     ``tune`` chooses the keys of baselines that are "auto" again, whatever the configuration has for them. Of several
@@ -234,7 +235,7 @@ def export_files(config: LoadedConfig[Config], folder: RunFolder, formats: Seque
     return family
 
 
-def family_method(job: Job, architectures: Mapping[str, Architecture], polished: Polished | None) -> Method:
+def family_method(job: Job, architectures: Mapping[str, Architecture], polished: Polished | None) -> ReportedMethod:
     exported = load_family(job.folder.family)
     # laid out as the evaluator has them, or the last bits of the logits would not be those of the export
     networks = {name: exported[name].to(job.device).to(memory_format=torch.channels_last) for name in exported}
@@ -249,7 +250,7 @@ def family_method(job: Job, architectures: Mapping[str, Architecture], polished:
     )
 
 
-def unpolished_method(job: Job, evaluator: Evaluator, architectures: Mapping[str, Architecture]) -> Method:
+def unpolished_method(job: Job, evaluator: Evaluator, architectures: Mapping[str, Architecture]) -> ReportedMethod:
     return _method(
         job,
         "unpolished",
@@ -265,8 +266,8 @@ def unpolished_method(job: Job, evaluator: Evaluator, architectures: Mapping[str
 
 
 def report(
-    job: Job, methods: list[Method], polished: Polished | None, tuning: Sequence[Mapping[str, Any]] = ()
-) -> dict[str, Any]:
+    job: Job, methods: list[ReportedMethod], polished: Polished | None, tuning: Sequence[Mapping[str, Any]] = ()
+) -> FamilyComparison:
     chosen = {
         f"{method.name}/{member}": architecture
         for method in methods
@@ -339,9 +340,9 @@ def _method(
     architectures: Mapping[str, Architecture],
     predictions: Mapping[str, Predictions],
     training_macs: int,
-) -> Method:
+) -> ReportedMethod:
     costs = [job.space.cost(architecture) for architecture in architectures.values()]
-    return Method(
+    return ReportedMethod(
         name=name,
         title=title,
         description=description,

@@ -37,7 +37,7 @@ def _in_place_distillation() -> dict[str, TeachingTerm]:
 class Curriculum:
     """The sub-networks of a step learn the labels and ``lessons``, by name; by default the largest teaches the rest.
 
-    With ``interpolation`` the training parts where the first later lesson begins: one end goes on without the later
+    With ``interpolation`` the training forks when the first later lesson begins: one end goes on without the later
     lessons, one with them, and the result is (1 - interpolation) * plain + interpolation * congruent weights (BCWI).
     """
 
@@ -76,7 +76,7 @@ class Curriculum:
 
     @property
     def fork(self) -> float | None:
-        """Where the first of the later lessons begins; None where there is none."""
+        """When the first of the later lessons begins; None if there is none."""
         begins = (lesson.schedule.begin for lesson in self.lessons.values())
         return min((begin for begin in begins if begin > 0), default=None)
 

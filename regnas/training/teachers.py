@@ -1,4 +1,4 @@
-"""Who teaches whom among the sub-networks of a step."""
+"""Which sub-network of a step teaches which."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class StepAnswers:
 class Teacher(Protocol):
     @property
     def passes(self) -> int:
-        """Through the networks of a step, beyond the step's own."""
+        """How many passes through the networks of a step it takes, beyond the step's own."""
         ...
 
     def references(self, of: StepAnswers) -> Sequence[Tensor | None]:
-        """For each sub-network the logits it is taught; None for those that this teacher leaves alone."""
+        """For each sub-network the logits that teach it; None for those that this teacher does not teach."""
         ...
 
 
@@ -46,7 +46,7 @@ class Largest:
 
 @dataclass(frozen=True)
 class Smaller:
-    """Every sub-network but the smallest is taught by the next smaller one; a focal loss counts what that has right."""
+    """Each sub-network learns from the next smaller one; a focal loss counts what that one predicts correctly."""
 
     passes = 0
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from regnas.space import Architecture
 from regnas.supernet import InputShape, SupernetPlugin
-from regnas.updates.methods import Chain, Method, Release, Stage
+from regnas.updates.methods import Chain, ChainStage, Method, Release
 from regnas.updates.models import Model
 
 
@@ -37,5 +37,5 @@ Source = Inherited | Model
 
 def plan_members(method: Method, family: Family) -> dict[str, Model]:
     """A way of updating a model, along the members of a family: each larger one follows the smaller."""
-    chain = Chain(tuple(Stage(name, Release(network)) for name, network in family.items()))
+    chain = Chain(tuple(ChainStage(name, Release(network)) for name, network in family.items()))
     return dict(zip(family, method.plan(chain), strict=True))
