@@ -13,7 +13,7 @@ from regnas.runs.job import Job
 from regnas.space import Architecture
 from regnas.updates.methods import Method
 from regnas.updates.methods.elodi import Elodi
-from regnas.updates.methods.ensemble import Ensemble
+from regnas.updates.methods.ensemble import EnsembleParagon
 from regnas.updates.methods.focal_distillation_kl import FocalDistillationKL
 from regnas.updates.methods.focal_distillation_lm import FocalDistillationLM
 from regnas.updates.methods.none import NoTreatment
@@ -33,7 +33,7 @@ class Row:
 
 INDEPENDENT = Row("independent", "Independent training", NoTreatment(), {})
 LONG = Row("independent_long", "Independent training, 30 epochs", NoTreatment(), {"epochs": 30}, epochs=30)
-ENSEMBLE = Row("ensemble", f"Ensemble paragon (m = {MEMBERS})", Ensemble(MEMBERS), {})
+ENSEMBLE = Row("ensemble", f"Ensemble paragon (m = {MEMBERS})", EnsembleParagon(MEMBERS), {})
 
 
 def focal_lm(weight: float) -> Row:

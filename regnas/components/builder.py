@@ -22,7 +22,7 @@ TUNABLE = "tunable"  # in the metadata of a field: such keys can be chosen, and 
 
 
 def auto_keys(tables: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Of components by label, the keys that are "auto"."""
+    """The keys that are "auto", by the label of the component."""
     found = {
         label: tuple(key for key, value in table.items() if value == AUTO)
         for label, table in tables.items()

@@ -217,7 +217,7 @@ class Registry(Mapping[str, Part]):
 
 
 def source_of(part: Any) -> str:
-    """Where a part is defined, as "module:name"; of a value, where its class is."""
+    """The place of a definition, as "module:name"; for a value that of its class."""
     kind = part if hasattr(part, "__qualname__") else type(part)
     return f"{kind.__module__}:{kind.__qualname__}"
 

@@ -13,6 +13,7 @@ from regnas.flips.diagnostics import Diagnostics, diagnose
 from regnas.flips.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
+    mean_nfr,
     mean_nfr_difference_interval,
     mean_nfr_interval,
     mean_nfr_values,
@@ -60,6 +61,7 @@ __all__ = [
     "load_predictions",
     "mcnemar_exact",
     "mean_interval",
+    "mean_nfr",
     "mean_nfr_difference_interval",
     "mean_nfr_interval",
     "mean_nfr_values",

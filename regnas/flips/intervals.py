@@ -49,6 +49,15 @@ def mean_nfr_difference_interval(
     return mean_interval(difference, shared_groups(aligned), "difference", level=level)
 
 
+def mean_nfr(models: Sequence[Predictions]) -> float:
+    """The negative flip rate averaged over all pairs of an earlier and a later model.
+
+    Args:
+        models: from the smallest or oldest to the largest or newest.
+    """
+    return float(mean_nfr_values(models).mean())
+
+
 def mean_nfr_values(family: Sequence[Predictions]) -> NDArray[np.float64]:
     """For each sample the share of pairs i < j of the family with i right and j wrong: [N], its mean is the mean NFR.
 

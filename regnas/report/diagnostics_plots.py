@@ -55,7 +55,7 @@ def first_in_detail(diagnostics: Mapping[str, Any]) -> Figure:
 
 
 def methods_side_by_side(diagnostics: Mapping[str, Any]) -> Figure:
-    """A row a method: NFR in each tenth by the reference's uncertainty, and flips by the rank of the wrong class."""
+    """One row per method: NFR by tenths of the reference's uncertainty, and flips by the rank of the wrong class."""
     methods = diagnostics["methods"]
     figure = Figure(figsize=(WIDTH, 1.0 + 0.29 * len(methods)), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(10, 6))

@@ -9,7 +9,7 @@ from typing import Any
 from regnas.components.builder import auto_keys
 from regnas.flips import Predictions
 from regnas.networks import parameters_of
-from regnas.report.family.contents import ReportedFamily
+from regnas.report.family.contents import ReportedMethod
 from regnas.runs.baselines import AccuracyOnly, Baseline, Family, Independent, SubNetwork, plan_members
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, predict_report
@@ -28,11 +28,11 @@ from regnas.updates.tuning import BySeed, Tuner, resolve
 class TrainedBaselines:
     """The baselines that were trained, by label, and how the keys that are "auto" were chosen."""
 
-    reported: Mapping[str, ReportedFamily]
+    reported: Mapping[str, ReportedMethod]
     tuning: Sequence[Mapping[str, Any]]
 
 
-def search_baselines(job: Job, search: FamilySearch, members: Mapping[str, Architecture]) -> dict[str, ReportedFamily]:
+def search_baselines(job: Job, search: FamilySearch, members: Mapping[str, Architecture]) -> dict[str, ReportedMethod]:
     """Search the supernet for accuracy alone, if the configuration asks for it, and predict the report split."""
     smallest = next(iter(members.values()))
     return {
@@ -44,7 +44,7 @@ def search_baselines(job: Job, search: FamilySearch, members: Mapping[str, Archi
 
 def _report_inherited(
     job: Job, search: FamilySearch, label: str, baseline: Baseline, members: Mapping[str, Architecture]
-) -> ReportedFamily:
+) -> ReportedMethod:
     """Predict with sub-networks that have the weights of the supernet."""
     predictions = {
         member: predict_report(job, f"{label}-{member}", search.evaluator.network(architecture))
@@ -77,7 +77,7 @@ def train_baselines(job: Job, members: Mapping[str, Architecture]) -> TrainedBas
         for label, member in track(entries, "predict baselines", len(entries))
     }
     reported = {
-        label: ReportedFamily(
+        label: ReportedMethod(
             name=label,
             title=method.title,
             description=_first_line(method),

@@ -15,7 +15,7 @@ from torch import nn
 from regnas.components.registry import Registry
 from regnas.space import Architecture
 from regnas.supernet import InputShape, SupernetPlugin
-from regnas.updates.methods import METHODS, Chain, Method, Release, Stage
+from regnas.updates.methods import METHODS, Chain, ChainStage, Method, Release
 from regnas.updates.methods.none import NoTreatment
 from regnas.updates.models import Model
 
@@ -74,5 +74,5 @@ def check_baseline(label: str, baseline: Baseline, trains: bool) -> None:
 
 def plan_members(method: Method, family: Family) -> dict[str, Model]:
     """Plan a way of updating a model along the members of a family: each larger one follows the smaller."""
-    chain = Chain(tuple(Stage(name, Release(network)) for name, network in family.items()))
+    chain = Chain(tuple(ChainStage(name, Release(network)) for name, network in family.items()))
     return dict(zip(family, method.plan(chain), strict=True))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from torch import nn
 
 from regnas.family.export import current_family, export_formats, missing_formats, refresh
 from regnas.family.family import Family, load_family
 from regnas.family.polishing import Polished
-from regnas.report.family.contents import ReportedFamily
+from regnas.report.family.contents import ReportedMethod
+from regnas.report.family.results import FamilyComparison
 from regnas.runs.baseline_stage import search_baselines, train_baselines
 from regnas.runs.budgets import insert_added
 from regnas.runs.config import Config, LoadedConfig
@@ -43,7 +44,7 @@ def run_stages(
     polish: PolishRequest | None = None,
     processes: Processes = SINGLE,
     tune: bool = False,
-) -> dict[str, Any] | None:
+) -> FamilyComparison | None:
     """Go through the stages up to ``until``; return the comparison of the report, or None if it was not reached.
 
     ``tune`` chooses the keys of baselines that are "auto" again, even if the configuration has values for them. If
@@ -62,7 +63,7 @@ def run_stages(
         return _build_family(job, supernet, until)
 
 
-def _build_family(job: Job, supernet: nn.Module, until: RunStage) -> dict[str, Any] | None:
+def _build_family(job: Job, supernet: nn.Module, until: RunStage) -> FamilyComparison | None:
     """Go through the stages after the supernet's training."""
     with ExitStack() as workers:
         evaluator = workers.enter_context(closing(open_evaluator(job, supernet)))
@@ -101,7 +102,7 @@ def _stages_until(until: RunStage, polishes: bool) -> list[str]:
 
 def _report_family(
     job: Job, exported: Exported, members: Mapping[str, Architecture], polished: Polished | None
-) -> ReportedFamily:
+) -> ReportedMethod:
     return reported_family(
         job,
         "family",
@@ -113,7 +114,7 @@ def _report_family(
     )
 
 
-def _report_unpolished(job: Job, evaluator: Evaluator, members: Mapping[str, Architecture]) -> ReportedFamily:
+def _report_unpolished(job: Job, evaluator: Evaluator, members: Mapping[str, Architecture]) -> ReportedMethod:
     predictions = {
         name: predict_report(job, f"unpolished-{name}", evaluator.network(architecture))
         for name, architecture in members.items()

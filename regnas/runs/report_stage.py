@@ -7,8 +7,9 @@ from typing import Any
 
 from regnas.family.polishing import Polished
 from regnas.flips import Predictions
-from regnas.report.family.contents import ReportContents, ReportedFamily, SearchHistory
+from regnas.report.family.contents import ReportContents, ReportedMethod, SearchHistory
 from regnas.report.family.report import write_report
+from regnas.report.family.results import FamilyComparison
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, imported_weights
 from regnas.runs.tables import describe
@@ -25,10 +26,10 @@ def reported_family(
     members: Mapping[str, Architecture],
     predictions: Mapping[str, Predictions],
     training: int,
-) -> ReportedFamily:
+) -> ReportedMethod:
     """Describe sub-networks of the supernet for the report."""
     costs = [job.space.cost(architecture) for architecture in members.values()]
-    return ReportedFamily(
+    return ReportedMethod(
         name=name,
         title=title,
         description=description,
@@ -41,8 +42,8 @@ def reported_family(
 
 
 def report(
-    job: Job, methods: Sequence[ReportedFamily], polished: Polished | None, tuning: Sequence[Mapping[str, Any]] = ()
-) -> dict[str, Any]:
+    job: Job, methods: Sequence[ReportedMethod], polished: Polished | None, tuning: Sequence[Mapping[str, Any]] = ()
+) -> FamilyComparison:
     """Write the report; the first of the methods is the family. Return its comparison."""
     chosen = {
         f"{method.name}/{member}": architecture

@@ -14,7 +14,7 @@ from regnas.networks import NETWORKS, Network
 from regnas.runs.config import LoadedConfig, Machine, check_calibration
 from regnas.runs.tables import is_update, load_table
 from regnas.training import Recipe
-from regnas.updates.methods import METHODS, Chain, Method, References, Release, Stage
+from regnas.updates.methods import METHODS, Chain, ChainStage, Method, References, Release
 from regnas.updates.methods.tunable import Chosen, check_chosen
 
 EVERY_METHOD = "all"  # in by_epoch: every method whose new model is a single training
@@ -24,7 +24,7 @@ EVERY_METHOD = "all"  # in by_epoch: every method whose new model is a single tr
 class UpdateConfig:
     """``models`` follow one another from the oldest to the newest; ``methods`` are compared on all of them.
 
-    ``references`` are tried one after the other where there are three models or more. ``fine_tuning`` is the recipe of
+    ``references`` are tried one after the other if there are three models or more. ``fine_tuning`` is the recipe of
     every training that starts from another model's weights. ``chosen`` holds, for keys of methods that are "auto", what
     an earlier study chose; keys without an entry are chosen on the search split with the first ``tuning_seeds`` seeds.
     ``cache`` is the folder that keeps trained networks for further runs; by default ``regnas/models`` in
@@ -81,7 +81,7 @@ class UpdateConfig:
 
     @property
     def chain(self) -> Chain:
-        return Chain(tuple(Stage(name, release) for name, release in self.models.items()))
+        return Chain(tuple(ChainStage(name, release) for name, release in self.models.items()))
 
 
 def check_by_epoch(labels: Sequence[str], methods: Mapping[str, Method]) -> None:

@@ -62,7 +62,7 @@ def watched_variants(values: UpdateConfig, variants: Sequence[Variant], labels: 
 
 
 def watching(job: UpdateJob, variants: Iterable[Variant]) -> UpdateJob:
-    """The same job, whose workshops keep the answers by epoch of these variants' new models."""
+    """The same job, whose stores keep the answers by epoch of these variants' new models."""
     watched = frozenset(variant.plan[-1] for variant in variants)
     return replace(job, stores={seed: replace(store, watched=watched) for seed, store in job.stores.items()})
 

@@ -53,7 +53,7 @@ class UpdateJob:
         return self.config.values.seeds
 
     def on_old_classes(self, split: Split) -> Split:
-        """The samples of the classes that the first release knows: all others have nothing to compare with."""
+        """The samples of the classes that the first release knows: the others have nothing to compare with."""
         return replace(self.chain.stages[0].release.share, samples=1.0).of(split, len(self.splits.classes), seed=0)
 
     def predict(self, seed: int, models: Sequence[Model], split: Split | None = None) -> list[Predictions]:
@@ -97,9 +97,9 @@ def prepare(config: LoadedConfig[UpdateConfig], folder: RunFolder) -> UpdateJob:
 
 
 def load_splits(values: UpdateConfig) -> Splits:
-    """The data; where some release knows a part of the classes, that part is a random one.
+    """Load the data; if a release knows only a part of the classes, that part is drawn at random.
 
-    But for a model that is there already: its outputs are the first classes in the data's own order.
+    With an existing model the classes stay in the data's own order, because its outputs are the first of them.
     """
     splits, releases = values.data.load(), values.models.values()
     given = any(release.checkpoint or not release.trained for release in releases)

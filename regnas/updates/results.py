@@ -21,6 +21,7 @@ from regnas.flips import (
     Predictions,
     count_clusters,
     mean_interval,
+    mean_nfr,
     mean_nfr_values,
     negative_flip_rate,
     one_standard_error_choice,
@@ -172,7 +173,7 @@ def _method(
             for low, high in pairs
         ],
         "mean_nfr": {
-            **over_seeds(_mean_flips(by_seed).mean(axis=1).tolist()),
+            **over_seeds([mean_nfr(seed) for seed in by_seed]),
             "interval": _interval(_mean_flips(by_seed), by_seed, "rate"),
         },
         "mean_nfr_difference": _compared(by_seed, counterpart, _mean_flips),

@@ -120,7 +120,7 @@ def run_update(
 
 
 def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
-    """Everything that can be checked without training: the scenario in words, and the trainings it takes a seed."""
+    """Everything that can be checked without training: the scenario in words, and the number of trainings per seed."""
     values = config.values
     stores = open_stores(values, load_splits(values), {})
     check_stages(values.chain, stores[values.seeds[0]])

@@ -10,7 +10,7 @@ import torch
 
 from regnas.data import Split
 from regnas.flips import Predictions
-from regnas.report.family.contents import ReportContents, ReportedFamily, SearchHistory
+from regnas.report.family.contents import ReportContents, ReportedMethod, SearchHistory
 from regnas.search import Measures, Trial
 from regnas.space import Architecture, Block
 
@@ -72,7 +72,7 @@ NESTED = (
 
 def method(
     name: str, patterns: Sequence[str], title: str = "", networks: Sequence[Architecture] = NESTED, **changes: object
-) -> ReportedFamily:
+) -> ReportedMethod:
     predictions = tuple(answers(pattern, f"{name}/{index}") for index, pattern in enumerate(patterns))
     values = {
         "name": name,
@@ -84,7 +84,7 @@ def method(
         "parameters": tuple(1_000 * (index + 1) for index in range(len(patterns))),
         "training_macs": 5_000_000_000,
     }
-    return ReportedFamily(**(values | changes))  # type: ignore[arg-type]
+    return ReportedMethod(**(values | changes))  # type: ignore[arg-type]
 
 
 def history(name: str = "family/small", rewards: Sequence[float] = (0.5, 0.7, 0.6)) -> SearchHistory:
@@ -96,7 +96,7 @@ def history(name: str = "family/small", rewards: Sequence[float] = (0.5, 0.7, 0.
     return SearchHistory(name, trials, chosen)
 
 
-def contents(*methods: ReportedFamily, **changes: object) -> ReportContents:
+def contents(*methods: ReportedMethod, **changes: object) -> ReportContents:
     count = len(methods[0].predictions)
     values = {
         "title": "a run",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from regnas.errors import ArtifactError
 from regnas.report.family.comparison import compare
+from regnas.report.family.results import MethodResult
 from regnas.report.family.verdicts import verdict
 
 from .helpers import answers, contents, method
@@ -18,47 +20,47 @@ BASELINE = ("1111110000", "0111111100", "1100111111")
 
 
 def test_family_without_flips_has_rates_of_exactly_zero_and_no_differences() -> None:
-    family = compare(contents(method("family", FAMILY)))["methods"][0]
-    assert [model["top1"] for model in family["models"]] == [0.6, 0.7, 0.8]
-    assert [pair["nfr"] for pair in family["pairs"]] == [0, 0, 0]
-    assert family["mean_nfr"] == 0
+    family = compare(contents(method("family", FAMILY))).methods[0]
+    assert [model.top1 for model in family.models] == [0.6, 0.7, 0.8]
+    assert [pair.nfr for pair in family.pairs] == [0, 0, 0]
+    assert family.mean_nfr == 0
     none_of_ten = 1 - 0.025**0.1  # Clopper and Pearson: (1 - high)^10 = 0.025
-    assert family["mean_nfr_interval"] == [0, pytest.approx(none_of_ten)]
-    assert [pair["nfr_interval"] for pair in family["pairs"]] == [[0, pytest.approx(none_of_ten)]] * 3
-    assert family["mean_nfr_difference"] is None
-    assert family["mean_nfr_difference_interval"] is None
-    assert [model["top1_difference"] for model in family["models"]] == [None, None, None]
-    assert family["verdict"] is None
+    assert family.mean_nfr_interval == (0, pytest.approx(none_of_ten))
+    assert [pair.nfr_interval for pair in family.pairs] == [(0, pytest.approx(none_of_ten))] * 3
+    assert family.mean_nfr_difference is None
+    assert family.mean_nfr_difference_interval is None
+    assert [model.top1_difference for model in family.models] == [None, None, None]
+    assert family.verdict is None
 
 
 def test_pairs_go_from_smaller_reference_to_larger_new() -> None:
-    pairs = compare(contents(method("family", FAMILY), method("b", BASELINE)))["methods"][1]["pairs"]
-    assert [(pair["reference"], pair["new"]) for pair in pairs] == [
+    pairs = compare(contents(method("family", FAMILY), method("b", BASELINE))).methods[1].pairs
+    assert [(pair.reference, pair.new) for pair in pairs] == [
         ("small", "medium"),
         ("small", "large"),
         ("medium", "large"),
     ]
     # small -> medium loses sample 0; small -> large and medium -> large lose samples 2 and 3
-    assert [pair["nfr"] for pair in pairs] == [0.1, 0.2, 0.2]
-    assert [pair["pfr"] for pair in pairs] == [0.2, 0.4, 0.3]
-    assert pairs[1]["relative_nfr"] == pytest.approx(0.2 / (0.6 * 0.2))
-    assert pairs[1]["btc"] == pytest.approx(4 / 6)
-    assert pairs[1]["bec"] == 0
+    assert [pair.nfr for pair in pairs] == [0.1, 0.2, 0.2]
+    assert [pair.pfr for pair in pairs] == [0.2, 0.4, 0.3]
+    assert pairs[1].relative_nfr == pytest.approx(0.2 / (0.6 * 0.2))
+    assert pairs[1].btc == pytest.approx(4 / 6)
+    assert pairs[1].bec == 0
 
 
 def test_differences_are_method_minus_family() -> None:
-    baseline = compare(contents(method("family", FAMILY), method("b", BASELINE)))["methods"][1]
-    assert [round(model["top1_difference"], 10) for model in baseline["models"]] == [0, 0, 0]
-    assert baseline["mean_nfr_difference"] == pytest.approx(0.5 / 3)
-    low, high = baseline["mean_nfr_difference_interval"]
+    baseline = compare(contents(method("family", FAMILY), method("b", BASELINE))).methods[1]
+    assert [round(model.top1_difference, 10) for model in baseline.models] == [0, 0, 0]
+    assert baseline.mean_nfr_difference == pytest.approx(0.5 / 3)
+    low, high = baseline.mean_nfr_difference_interval
     assert low < 0.5 / 3 < high
-    worse = compare(contents(method("family", FAMILY), method("b", ("0000000000",) * 3)))["methods"][1]
-    assert [model["top1_difference"] for model in worse["models"]] == [-0.6, -0.7, -0.8]
+    worse = compare(contents(method("family", FAMILY), method("b", ("0000000000",) * 3))).methods[1]
+    assert [model.top1_difference for model in worse.models] == [-0.6, -0.7, -0.8]
 
 
 def test_matrix_holds_both_directions() -> None:
-    matrix = compare(contents(method("family", FAMILY), method("b", BASELINE)))["methods"][1]["nfr_matrix"]
-    assert matrix == [[0, 0.1, 0.2], [0.2, 0, 0.2], [0.4, 0.3, 0]]
+    matrix = compare(contents(method("family", FAMILY), method("b", BASELINE))).methods[1].nfr_matrix
+    assert matrix == ((0, 0.1, 0.2), (0.2, 0, 0.2), (0.4, 0.3, 0))
 
 
 def test_methods_in_another_order_of_samples_are_aligned() -> None:
@@ -77,48 +79,51 @@ def test_methods_on_other_samples_are_refused() -> None:
 
 def test_single_member_has_no_pairs_and_no_mean() -> None:
     comparison = compare(contents(method("family", FAMILY[:1]), method("b", BASELINE[1:2])))
-    for each in comparison["methods"]:
-        assert each["pairs"] == []
-        assert each["mean_nfr"] is each["mean_nfr_interval"] is each["mean_nfr_difference"] is None
-    assert "nothing to flip against" in comparison["summary"]
-    assert comparison["methods"][1]["verdict"].startswith(
-        "b: Top-1 cannot be told apart (largest difference: small +10.00"
-    )
+    for each in comparison.methods:
+        assert each.pairs == ()
+        assert each.mean_nfr is each.mean_nfr_interval is each.mean_nfr_difference is None
+    assert "nothing to flip against" in comparison.summary
+    assert comparison.methods[1].verdict.startswith("b: Top-1 cannot be told apart (largest difference: small +10.00")
 
 
 def test_clusters_are_counted_and_have_one_vote_each() -> None:
     groups = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     clustered = tuple(answers(pattern, groups=groups) for pattern in FAMILY)
     comparison = compare(contents(method("family", FAMILY, predictions=clustered)))
-    assert (comparison["samples"], comparison["clusters"]) == (10, 5)
-    pairs = comparison["methods"][0]["pairs"]
+    assert (comparison.samples, comparison.clusters) == (10, 5)
+    pairs = comparison.methods[0].pairs
     # small -> medium gains in one cluster, small -> large in the same one, medium -> large too: always 1 against 0
-    assert [pair["mcnemar_p"] for pair in pairs] == [1.0] * 3
+    assert [pair.mcnemar_p for pair in pairs] == [1.0] * 3
     independent = compare(contents(method("family", FAMILY)))
-    assert independent["clusters"] == 10
-    pair = independent["methods"][0]["pairs"][1]
-    assert pair["mcnemar_p"] == 0.5  # two positive flips, no negative one: 2 / 2**2
-    assert pair["mcnemar_p_corrected"] == 1.0  # 3 pairs
-    assert pair["accuracy_difference"] == 0.2
+    assert independent.clusters == 10
+    pair = independent.methods[0].pairs[1]
+    assert pair.mcnemar_p == 0.5  # two positive flips, no negative one: 2 / 2**2
+    assert pair.mcnemar_p_corrected == 1.0  # 3 pairs
+    assert pair.accuracy_difference == 0.2
 
 
 def test_comparison_is_json() -> None:
     comparison = compare(contents(method("family", FAMILY), method("b", BASELINE)))
-    assert json.loads(json.dumps(comparison, allow_nan=False)) == comparison
+    content = comparison.to_json()
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert list(content) == [
+        "title", "samples", "clusters", "members", "budgets", "interval_level", "methods", "tuning", "summary",
+        "diagnostics",
+    ]  # fmt: skip
+    baseline = content["methods"][1]
+    assert baseline["mean_nfr"] == pytest.approx(0.5 / 3)
+    assert baseline["pairs"][0]["reference"] == "small"
+    assert baseline["verdict"] == comparison.methods[1].verdict
 
 
-def entry(nfr: tuple[float, float, float], *top1: tuple[float, float, float]) -> dict[str, object]:
-    """An entry of the comparison with (difference, low, high) of the mean NFR and of the Top-1 of each member."""
-    models = [
-        {"name": name, "top1_difference": value, "top1_difference_interval": [low, high]}
-        for name, (value, low, high) in zip(("small", "large"), top1, strict=True)
-    ]
-    return {
-        "title": "Baseline",
-        "mean_nfr_difference": nfr[0],
-        "mean_nfr_difference_interval": list(nfr[1:]),
-        "models": models,
-    }
+def entry(nfr: tuple[float, float, float], *top1: tuple[float, float, float]) -> MethodResult:
+    """A baseline with (difference, low, high) of the mean NFR and of the Top-1 of each member."""
+    made = compare(contents(method("family", FAMILY[:2]), method("b", BASELINE[:2], "Baseline"))).methods[1]
+    models = tuple(
+        replace(model, name=name, top1_difference=value, top1_difference_interval=(low, high))
+        for model, name, (value, low, high) in zip(made.models, ("small", "large"), top1, strict=True)
+    )
+    return replace(made, mean_nfr_difference=nfr[0], mean_nfr_difference_interval=nfr[1:], models=models)
 
 
 def test_verdict_says_more_only_when_the_interval_excludes_zero() -> None:

@@ -71,7 +71,7 @@ def test_the_report_of_a_run_compares_the_smallest_with_the_largest(tmp_path):
     other = method("other", ("100", "110", "110"), EVIL, predictions=(OLD, NEW, OLD))
     made = write_report(contents(family, other), tmp_path)
     found = json.loads((tmp_path / "flips.json").read_text())["diagnostics"]
-    assert found == json.loads(json.dumps(made["diagnostics"]))
+    assert found == json.loads(json.dumps(made.diagnostics))
     assert (found["reference"], found["new"]) == ("small", "large")
     assert [each["negative_flips"] for each in found["methods"]] == [1, 0]
     assert pictures("flip_diagnostics", "diagnostics_by_method") <= {path.name for path in tmp_path.iterdir()}

@@ -109,7 +109,7 @@ def test_any_name_can_be_drawn() -> None:
 def test_every_pair_is_a_numbered_point_and_the_numbers_are_explained() -> None:
     comparison = compare(contents(method("family", FAMILY), method("independent", BASELINE)))
     written = texts(svg(lambda: pairs_error_against_flips(comparison)))
-    members = comparison["members"]
+    members = comparison.members
     pairs = [(small, large) for place, small in enumerate(members) for large in members[place + 1 :]]
     assert all(written.count(str(number)) >= 2 for number in range(1, len(pairs) + 1))  # a point for each method
     for number, (small, large) in enumerate(pairs, 1):

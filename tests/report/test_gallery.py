@@ -12,13 +12,13 @@ import torch
 from PIL import Image
 
 from regnas.errors import ArtifactError
-from regnas.report.family.contents import ReportContents, ReportedFamily
+from regnas.report.family.contents import ReportContents, ReportedMethod
 from regnas.report.family.gallery import worst_flips
 
 from .helpers import NESTED, answers, contents, method, sample_ids, split
 
 
-def family(*predictions: object) -> ReportedFamily:
+def family(*predictions: object) -> ReportedMethod:
     return method("family", ["1"] * len(predictions), predictions=predictions, networks=NESTED)
 
 

@@ -8,8 +8,9 @@ import re
 import pytest
 from rich.console import Console
 
-from regnas.report.family.comparison import Comparison, compare
+from regnas.report.family.comparison import compare
 from regnas.report.family.contents import ReportContents
+from regnas.report.family.results import FamilyComparison
 from regnas.report.family.tables import markdown, terminal_table
 from regnas.report.kit.formatting import p_value, percent, percent_interval, signed_percent, training_cost
 
@@ -19,7 +20,7 @@ FAMILY = ("1111110000", "1111111000", "1111111100")
 BASELINE = ("1111110000", "0111111100", "1100111111")
 
 
-def printed(comparison: Comparison, width: int = 100) -> str:
+def printed(comparison: FamilyComparison, width: int = 100) -> str:
     sink = io.StringIO()
     Console(file=sink, width=width, color_system=None).print(terminal_table(comparison))
     return sink.getvalue()

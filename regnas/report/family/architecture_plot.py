@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from regnas.report.family.contents import ReportContents, ReportedFamily
+from regnas.report.family.contents import ReportContents, ReportedMethod
 from regnas.report.kit.figures import WIDTH, shown
 from regnas.space import Architecture, Block, contains
 
@@ -25,7 +25,7 @@ MOST_COLUMNS = 2
 
 
 def architectures(contents: ReportContents) -> Figure:
-    """A column of panels a method with architectures of its own; a row of panels a gene."""
+    """One column of panels per method with architectures of its own; one row of panels per gene."""
     methods = _with_own_architectures(contents)
     names = gene_names([each for method in methods for each in method.architectures])
     columns = min(MOST_COLUMNS, len(methods))
@@ -69,7 +69,7 @@ def _only(block: Block, gene: str | None) -> Block:
     return block if gene is None else Block(tuple((name, value) for name, value in block.genes if name == gene))
 
 
-def containment(method: ReportedFamily) -> str:
+def containment(method: ReportedMethod) -> str:
     pairs = list(pairwise(method.architectures))
     broken = sum(not contains(large, small) for small, large in pairs)
     if not pairs:
@@ -78,7 +78,7 @@ def containment(method: ReportedFamily) -> str:
 
 
 def gene_names(found: Sequence[Architecture]) -> list[str]:
-    """All genes of the blocks, the width first where there is one: it is what people look for."""
+    """All genes of the blocks, the width first if there is one: it is what readers look for."""
     names = sorted({name for architecture in found for _, _, block in architecture.blocks() for name, _ in block.genes})
     return sorted(names, key=lambda name: name != "width") or ["depth"]
 
@@ -88,9 +88,9 @@ def member_colors(count: int) -> list[Any]:
     return [colormaps["Blues"](shade) for shade in np.linspace(0.92, 0.32, count)]
 
 
-def _with_own_architectures(contents: ReportContents) -> list[ReportedFamily]:
+def _with_own_architectures(contents: ReportContents) -> list[ReportedMethod]:
     """The family, and each method whose networks are not those of one before: baselines mostly reuse the family's."""
-    own: list[ReportedFamily] = []
+    own: list[ReportedMethod] = []
     for method in contents.methods:
         if all(method.architectures != earlier.architectures for earlier in own):
             own.append(method)
@@ -109,7 +109,7 @@ def _draw(
     for index in reversed(range(len(members))):  # the largest first, behind the others
         blocks = {(stage, position): dict(block.genes) for stage, position, block in members[index].blocks()}
         drawn = [place for place in places if place in blocks]
-        # narrower the smaller the member: seen even where two are of the same height
+        # narrower the smaller the member: visible even if two have the same height
         width = 0.92 * (index + 1.2) / (len(members) + 0.2)
         axes.bar(
             [places[place] for place in drawn],

@@ -1,13 +1,14 @@
-"""From predictions to the numbers of the report: the content of ``flips.json``.
+"""From predictions to the numbers of the report.
 
-Rates are fractions. Differences are the method minus the family, so that a positive difference of NFR speaks for the
-family and a positive difference of Top-1 for the method. Intervals and p-values are those of ``regnas.flips``, so that
-``regnas compare`` gives the same for the same prediction files: Clopper-Pearson for a rate, Tango for a difference of
-accuracies, the exact McNemar test with Holm's correction over the pairs of a method.
+Intervals and p-values are those of ``regnas.flips``, so that ``regnas compare`` gives the same for the same prediction
+files: Clopper-Pearson for a rate, Tango for a difference of accuracies, the exact McNemar test with Holm's correction
+over the pairs of a method.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +16,6 @@ import numpy as np
 
 from regnas.flips import (
     LEVEL,
-    PairStatistics,
     Predictions,
     accuracy_difference_interval,
     accuracy_interval,
@@ -23,22 +23,23 @@ from regnas.flips import (
     backward_error_compatibility,
     backward_trust_compatibility,
     count_clusters,
+    diagnose,
     flip_table_from_correctness,
+    mean_nfr,
     mean_nfr_difference_interval,
     mean_nfr_interval,
-    mean_nfr_values,
     pairs_of,
     relative_negative_flip_rate,
     shared_groups,
 )
-from regnas.report.family.contents import ReportContents, ReportedFamily
+from regnas.report.diagnostics import diagnostics_of
+from regnas.report.family.contents import ReportContents, ReportedMethod
+from regnas.report.family.results import FamilyComparison, MemberResult, MethodResult, PairResult
 from regnas.report.family.verdicts import summary, verdict
 
-Comparison = dict[str, Any]  # JSON
 
-
-def compare(contents: ReportContents) -> Comparison:
-    """Every number of the report."""
+def compare(contents: ReportContents) -> FamilyComparison:
+    """Compute every number of the report."""
     # All methods at once, so that one predicted on other samples is refused before anything is computed.
     aligned = align([each for method in contents.methods for each in method.predictions])
     count = len(contents.members)
@@ -47,99 +48,86 @@ def compare(contents: ReportContents) -> Comparison:
     # A method that was saved without clusters has the same samples, and so the same clusters.
     predictions = [tuple(each.changed(groups=groups) for each in mine) for mine in predictions]
     samples, clusters = len(aligned[0]), count_clusters(groups, len(aligned[0]))
-    methods = [
+    family, *baselines = (
         _method(contents, method, mine, predictions[0])
         for method, mine in zip(contents.methods, predictions, strict=True)
-    ]
-    comparison = {
-        "title": contents.title,
-        "samples": samples,
-        "clusters": clusters,
-        "members": list(contents.members),
-        "budgets": list(contents.budgets),
-        "interval_level": LEVEL,
-        "methods": methods,
-        "tuning": list(contents.tuning),
-    }
-    for each in methods[1:]:
-        each["verdict"] = verdict(each)
-    comparison["summary"] = summary(comparison)
-    return comparison
+    )
+    return FamilyComparison(
+        title=contents.title,
+        samples=samples,
+        clusters=clusters,
+        members=contents.members,
+        budgets=contents.budgets,
+        interval_level=LEVEL,
+        methods=(family, *(replace(method, verdict=verdict(method)) for method in baselines)),
+        tuning=tuple(contents.tuning),
+        summary=summary(family, samples, clusters),
+        diagnostics=_diagnostics(contents),
+    )
 
 
 def _method(
-    contents: ReportContents,
-    method: ReportedFamily,
-    predictions: tuple[Predictions, ...],
-    family: tuple[Predictions, ...],
-) -> dict[str, Any]:
+    contents: ReportContents, method: ReportedMethod, predictions: Sequence[Predictions], family: Sequence[Predictions]
+) -> MethodResult:
     members = contents.members
     is_family = method is contents.family
     # The names of the members: two methods, or two members trained alike, may have predictions of the same name.
     table = flip_table_from_correctness(members, np.stack([each.correct for each in predictions]))
     statistics = pairs_of(predictions)
-    return {
-        "name": method.name,
-        "title": method.title,
-        "description": method.description,
-        "verdict": None,
-        "training_macs": method.training_macs,
-        "models": [
-            {
-                "name": name,
-                "macs": method.macs[index],
-                "parameters": method.parameters[index],
-                "architecture": method.architectures[index].id,
-                **_top1(predictions[index], None if is_family else family[index]),
-            }
-            for index, name in enumerate(members)
-        ],
-        "pairs": [
-            {"reference": members[small], "new": members[large]}
-            | _pair(predictions[small], predictions[large], statistics[small, large])
+    has_pairs = len(members) > 1  # a single network has nothing to flip against
+    compared = has_pairs and not is_family
+    return MethodResult(
+        name=method.name,
+        title=method.title,
+        description=method.description,
+        verdict=None,
+        training_macs=method.training_macs,
+        models=tuple(
+            _member(contents, method, index, predictions[index], None if is_family else family[index])
+            for index in range(len(members))
+        ),
+        pairs=tuple(
+            PairResult.of(
+                members[small],
+                members[large],
+                statistics[small, large],
+                relative_nfr=relative_negative_flip_rate(predictions[small], predictions[large]),
+                btc=backward_trust_compatibility(predictions[small], predictions[large]),
+                bec=backward_error_compatibility(predictions[small], predictions[large]),
+            )
             for small, large in combinations(range(len(members)), 2)
-        ],
-        "nfr_matrix": table.nfr.tolist(),  # row: reference, column: new; below the diagonal going back to a smaller one
-        **_mean_nfr(predictions, None if is_family else family),
-    }
-
-
-def _top1(model: Predictions, family: Predictions | None) -> dict[str, Any]:
-    difference = None if family is None else model.accuracy - family.accuracy
-    bounds = None if family is None else list(accuracy_difference_interval(model, family, level=LEVEL))
-    return {
-        "top1": model.accuracy,
-        "top1_interval": list(accuracy_interval(model, level=LEVEL)),
-        "top1_difference": difference,
-        "top1_difference_interval": bounds,
-    }
-
-
-def _pair(reference: Predictions, new: Predictions, found: PairStatistics) -> Comparison:
-    return {
-        "nfr": found.nfr,
-        "nfr_interval": list(found.nfr_interval),
-        "pfr": found.pfr,
-        "relative_nfr": relative_negative_flip_rate(reference, new),
-        "btc": backward_trust_compatibility(reference, new),
-        "bec": backward_error_compatibility(reference, new),
-        "accuracy_difference": found.accuracy_difference,
-        "accuracy_difference_interval": list(found.accuracy_difference_interval),
-        "mcnemar_p": found.mcnemar_p,
-        "mcnemar_p_corrected": found.mcnemar_p_corrected,
-    }
-
-
-def _mean_nfr(predictions: tuple[Predictions, ...], family: tuple[Predictions, ...] | None) -> dict[str, Any]:
-    values: dict[str, Any] = dict.fromkeys(
-        ("mean_nfr", "mean_nfr_interval", "mean_nfr_difference", "mean_nfr_difference_interval")
+        ),
+        nfr_matrix=tuple(map(tuple, table.nfr.tolist())),
+        mean_nfr=mean_nfr(predictions) if has_pairs else None,
+        mean_nfr_interval=mean_nfr_interval(predictions, level=LEVEL) if has_pairs else None,
+        mean_nfr_difference=mean_nfr(predictions) - mean_nfr(family) if compared else None,
+        mean_nfr_difference_interval=(
+            mean_nfr_difference_interval(predictions, family, level=LEVEL) if compared else None
+        ),
     )
-    if len(predictions) < 2:  # a single network has nothing to flip against
-        return values
-    mean = float(mean_nfr_values(predictions).mean())
-    values |= {"mean_nfr": mean, "mean_nfr_interval": list(mean_nfr_interval(predictions, level=LEVEL))}
-    if family is not None:
-        bounds = mean_nfr_difference_interval(predictions, family, level=LEVEL)
-        difference = mean - float(mean_nfr_values(family).mean())
-        values |= {"mean_nfr_difference": difference, "mean_nfr_difference_interval": list(bounds)}
-    return values
+
+
+def _member(
+    contents: ReportContents, method: ReportedMethod, index: int, model: Predictions, family: Predictions | None
+) -> MemberResult:
+    return MemberResult(
+        name=contents.members[index],
+        macs=method.macs[index],
+        parameters=method.parameters[index],
+        architecture=method.architectures[index].id,
+        top1=model.accuracy,
+        top1_interval=accuracy_interval(model, level=LEVEL),
+        top1_difference=None if family is None else model.accuracy - family.accuracy,
+        top1_difference_interval=None if family is None else accuracy_difference_interval(model, family, level=LEVEL),
+    )
+
+
+def _diagnostics(contents: ReportContents) -> dict[str, Any] | None:
+    """From the smallest to the largest member; a single one has nothing to flip against."""
+    if len(contents.members) < 2:
+        return None
+    methods = [
+        (method.name, method.title, diagnose([(method.predictions[0], method.predictions[-1])]))
+        for method in contents.methods
+    ]
+    return diagnostics_of(contents.members[0], contents.members[-1], methods)

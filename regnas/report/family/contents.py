@@ -13,7 +13,7 @@ from regnas.space import Architecture
 
 
 @dataclass(frozen=True)
-class ReportedFamily:
+class ReportedMethod:
     """One way to come to a network for each member: the searched family, or a baseline.
 
     The tuples go from the smallest to the largest network, parallel to ``ReportContents.members``.
@@ -26,7 +26,7 @@ class ReportedFamily:
     architectures: tuple[Architecture, ...]
     macs: tuple[int, ...]
     parameters: tuple[int, ...]
-    training_macs: int  # multiply-adds of all its training, forward and backward; 0 where others trained it
+    training_macs: int  # multiply-adds of all its training, forward and backward; 0 if others trained it
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ReportContents:
     title: str
     members: tuple[str, ...]
     budgets: tuple[str, ...]
-    methods: tuple[ReportedFamily, ...]
+    methods: tuple[ReportedMethod, ...]
     searches: tuple[SearchHistory, ...]
     report_split: Split
     classes: tuple[str, ...]
@@ -66,7 +66,7 @@ class ReportContents:
                     raise ValueError(f'method "{method.name}" has {count} {what} for {len(self.members)} members')
 
     @property
-    def family(self) -> ReportedFamily:
+    def family(self) -> ReportedMethod:
         return self.methods[0]
 
     def class_name(self, index: int) -> str:

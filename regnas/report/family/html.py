@@ -9,6 +9,7 @@ from regnas.report import tuning
 from regnas.report.diagnostics import for_page
 from regnas.report.family.contents import ReportContents
 from regnas.report.family.gallery import Flip
+from regnas.report.family.results import FamilyComparison
 from regnas.report.family.tables import accuracy_difference, coverage, nfr_difference, top1_difference
 from regnas.report.kit.formatting import p_value, percent, percent_interval, training_cost
 from regnas.report.kit.pages import inline, page
@@ -17,7 +18,7 @@ from regnas.space import format_macs
 
 
 def render(
-    contents: ReportContents, comparison: Mapping[str, Any], figures: Mapping[str, str], flips: Sequence[Flip]
+    contents: ReportContents, comparison: FamilyComparison, figures: Mapping[str, str], flips: Sequence[Flip]
 ) -> str:
     """``figures`` are SVG documents of our own plots by name; everything else is escaped."""
     filters: dict[str, Callable[..., Any]] = {
@@ -36,12 +37,12 @@ def render(
         filters,
         comparison=comparison,
         coverage=coverage(comparison),
-        tuning=tuning_rows(comparison["tuning"]),
+        tuning=tuning_rows(comparison.tuning),
         tuning_title=tuning.TITLE,
         tuning_explanation=tuning.EXPLANATION,
         tuning_header=tuning.HEADER,
         facts=contents.facts,
         figures={name: inline(document, name) for name, document in figures.items()},
         flips=flips,
-        diagnostics=for_page(comparison.get("diagnostics")),
+        diagnostics=for_page(comparison.diagnostics),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from regnas.report.family.contents import SearchHistory
+from regnas.report.family.results import FamilyComparison, MethodResult
 from regnas.report.kit.figures import COLORS, DASHES, MARKERS, WIDTH, shown
 from regnas.report.kit.formatting import percent, percent_interval
 from regnas.space import format_macs
@@ -24,21 +25,21 @@ from regnas.space import format_macs
 MOST_POINTS = 2000
 
 
-def top1_against_macs(comparison: Mapping[str, Any]) -> Figure:
-    """One line a method; bars are the intervals. Methods at the same cost are set side by side."""
+def top1_against_macs(comparison: FamilyComparison) -> Figure:
+    """One line per method; bars are the intervals. Methods at the same cost are drawn side by side."""
     figure = Figure(figsize=(WIDTH, 3.9), layout="constrained")
     axes: Axes = figure.subplots()
-    methods = comparison["methods"]
-    macs = [model["macs"] for method in methods for model in method["models"]]
+    methods = comparison.methods
+    macs = [model.macs for method in methods for model in method.models]
     spread = max(macs) - min(macs)
     step = 0.011 * (spread or max(macs))
     for index, method in enumerate(methods):
-        top1 = 100 * np.array([model["top1"] for model in method["models"]])
-        bounds = 100 * np.array([model["top1_interval"] for model in method["models"]])  # [K, 2]
+        top1 = 100 * np.array([model.top1 for model in method.models])
+        bounds = 100 * np.array([model.top1_interval for model in method.models])  # [K, 2]
         # the interval of a rate of 0 or 1 ends at the rate itself, up to rounding
         bars = np.maximum(0, np.stack([top1 - bounds[:, 0], bounds[:, 1] - top1]))
         axes.errorbar(
-            [model["macs"] + (index - (len(methods) - 1) / 2) * step for model in method["models"]],
+            [model.macs + (index - (len(methods) - 1) / 2) * step for model in method.models],
             top1,
             yerr=bars,
             **_look(index, method),
@@ -51,19 +52,19 @@ def top1_against_macs(comparison: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def pairs_error_against_flips(comparison: Mapping[str, Any]) -> Figure:
+def pairs_error_against_flips(comparison: FamilyComparison) -> Figure:
     """A point for each pair of members: the error rate of the larger one and its NFR; down and to the left is better.
 
     The pairs of a method are joined in the order of the larger members, and numbered as the legend says.
     """
     figure = Figure(figsize=(WIDTH, 3.9), layout="constrained")
     axes: Axes = figure.subplots()
-    pairs = [(pair["reference"], pair["new"]) for pair in comparison["methods"][0]["pairs"]]
-    for index, method in enumerate(comparison["methods"]):
-        errors = {model["name"]: 100 * (1 - model["top1"]) for model in method["models"]}
-        nfr = 100 * np.array([pair["nfr"] for pair in method["pairs"]])
-        bounds = 100 * np.array([pair["nfr_interval"] for pair in method["pairs"]])  # [P, 2]
-        across = [errors[pair["new"]] for pair in method["pairs"]]
+    pairs = [(pair.reference, pair.new) for pair in comparison.methods[0].pairs]
+    for index, method in enumerate(comparison.methods):
+        errors = {model.name: 100 * (1 - model.top1) for model in method.models}
+        nfr = 100 * np.array([pair.nfr for pair in method.pairs])
+        bounds = 100 * np.array([pair.nfr_interval for pair in method.pairs])  # [P, 2]
+        across = [errors[pair.new] for pair in method.pairs]
         axes.errorbar(
             across,
             nfr,
@@ -81,10 +82,10 @@ def pairs_error_against_flips(comparison: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _look(index: int, method: Mapping[str, Any]) -> dict[str, Any]:
+def _look(index: int, method: MethodResult) -> dict[str, Any]:
     """Of a method's line with bars: the family, which comes first, stands out."""
     return {
-        "label": shown(method["title"]),
+        "label": shown(method.title),
         "color": COLORS[index % len(COLORS)],
         "marker": MARKERS[index % len(MARKERS)],
         "linestyle": DASHES[index % len(DASHES)],
@@ -96,9 +97,9 @@ def _look(index: int, method: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def flip_heat_maps(comparison: Mapping[str, Any]) -> Figure:
-    """A panel a method: NFR from each smaller member (row) to each larger one (column), on one color scale."""
-    methods, members = comparison["methods"], comparison["members"]
+def flip_heat_maps(comparison: FamilyComparison) -> Figure:
+    """One panel per method: NFR from each smaller member (row) to each larger one (column), on one color scale."""
+    methods, members = comparison.methods, comparison.members
     cells = len(members) - 1
     panel = max(2.05, 0.62 * cells + 0.5)
     columns = max(1, min(len(methods), math.floor(WIDTH / panel)))
@@ -107,7 +108,7 @@ def flip_heat_maps(comparison: Mapping[str, Any]) -> Figure:
     height = rows * (max(0.55 * cells, 0.9) + 0.95)
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
-    highest = max(pair["nfr"] for method in methods for pair in method["pairs"])
+    highest = max(pair.nfr for method in methods for pair in method.pairs)
     scale, colors = Normalize(0, 100 * highest or 1.0), colormaps["Blues"].resampled(256)
     edges = np.arange(cells + 1) - 0.5
     for index, axes in enumerate(grid.flat):
@@ -118,7 +119,7 @@ def flip_heat_maps(comparison: Mapping[str, Any]) -> Figure:
         axes.invert_yaxis()
         _write_cells(axes, methods[index], members, scale)
         # On two lines, so that a long one does not run into the next panel's.
-        axes.set_title("\n".join(wrap(shown(methods[index]["title"], 40), 20)), loc="left")
+        axes.set_title("\n".join(wrap(shown(methods[index].title, 40), 20)), loc="left")
         axes.set_xticks(range(cells), [shown(name, 12) for name in members[1:]], rotation=0 if cells < 5 else 30)
         axes.set_yticks(
             range(cells), [shown(name, 12) for name in members[:-1]] if index % columns == 0 else [""] * cells
@@ -133,7 +134,7 @@ def flip_heat_maps(comparison: Mapping[str, Any]) -> Figure:
 
 
 def search_progress(searches: Sequence[SearchHistory]) -> Figure:
-    """A panel a search: the reward of each candidate, the best so far, and the chosen one."""
+    """One panel per search: the reward of each candidate, the best so far, and the chosen one."""
     columns = min(3, len(searches))
     rows = math.ceil(len(searches) / columns)
     figure = Figure(figsize=(WIDTH, 2.3 * rows + 0.3), layout="constrained")
@@ -183,17 +184,17 @@ def _draw_search(axes: Axes, search: SearchHistory) -> None:
     axes.plot(order[chosen], rewards[chosen], "*", color=COLORS[1], markersize=11, label="chosen")
 
 
-def _upper(method: Mapping[str, Any], members: Sequence[str]) -> np.ma.MaskedArray[Any, Any]:
+def _upper(method: MethodResult, members: Sequence[str]) -> np.ma.MaskedArray[Any, Any]:
     """NFR in percent [K - 1, K - 1]: row = reference without the largest, column = new without the smallest."""
-    rates = 100 * np.array(method["nfr_matrix"])[:-1, 1:]
+    rates = 100 * np.array(method.nfr_matrix)[:-1, 1:]
     return np.ma.masked_array(rates, mask=np.tri(len(members) - 1, k=-1, dtype=bool))
 
 
-def _write_cells(axes: Axes, method: Mapping[str, Any], members: Sequence[str], scale: Normalize) -> None:
+def _write_cells(axes: Axes, method: MethodResult, members: Sequence[str], scale: Normalize) -> None:
     crowded = len(members) > 6
-    for pair in method["pairs"]:
-        row, column = members.index(pair["reference"]), members.index(pair["new"]) - 1
-        ink = "white" if scale(100 * pair["nfr"]) > 0.55 else "#1b2430"
-        axes.text(column, row - 0.12, percent(pair["nfr"]), ha="center", va="center", color=ink, fontsize=9)
-        below = percent_interval(pair["nfr_interval"])
+    for pair in method.pairs:
+        row, column = members.index(pair.reference), members.index(pair.new) - 1
+        ink = "white" if scale(100 * pair.nfr) > 0.55 else "#1b2430"
+        axes.text(column, row - 0.12, percent(pair.nfr), ha="center", va="center", color=ink, fontsize=9)
+        below = percent_interval(pair.nfr_interval)
         axes.text(column, row + 0.22, below, ha="center", va="center", color=ink, fontsize=5 if crowded else 7)

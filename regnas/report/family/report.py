@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from regnas.flips import diagnose
-from regnas.report.diagnostics import diagnostics_markdown, diagnostics_of
+from regnas.report.diagnostics import diagnostics_markdown
 from regnas.report.diagnostics_plots import first_in_detail, methods_side_by_side
 from regnas.report.family.architecture_plot import architectures
-from regnas.report.family.comparison import Comparison, compare
+from regnas.report.family.comparison import compare
 from regnas.report.family.contents import ReportContents
 from regnas.report.family.gallery import worst_flips
 from regnas.report.family.html import render
 from regnas.report.family.plots import flip_heat_maps, pairs_error_against_flips, search_progress, top1_against_macs
+from regnas.report.family.results import FamilyComparison
 from regnas.report.family.tables import markdown
 from regnas.report.kit.figures import Picture, picture, write_picture
 from regnas.report.tuning import chosen_toml
 from regnas.runtime.files import write_bytes, write_json
 
 
-def write_report(contents: ReportContents, folder: Path) -> Comparison:
+def write_report(contents: ReportContents, folder: Path) -> FamilyComparison:
     """Write flips.json, flips.md, the figures and, last, index.html; the same contents give the same bytes."""
     comparison = compare(contents)
-    diagnostics = comparison["diagnostics"] = _diagnostics(contents)
+    diagnostics = comparison.diagnostics
     figures = {
         "top1_against_macs": picture(lambda: top1_against_macs(comparison)),
         "architectures": picture(lambda: architectures(contents)),
@@ -39,25 +39,14 @@ def write_report(contents: ReportContents, folder: Path) -> Comparison:
     documents = {name: drawn.svg for name, drawn in figures.items()}
     page = render(contents, comparison, documents, worst_flips(contents))
 
-    write_json(folder / "flips.json", comparison)
+    write_json(folder / "flips.json", comparison.to_json())
     _write(folder / "flips.md", markdown(comparison) + diagnostics_markdown(diagnostics))
-    if comparison["tuning"]:
-        _write(folder / "chosen.toml", chosen_toml(comparison["tuning"]))
+    if comparison.tuning:
+        _write(folder / "chosen.toml", chosen_toml(comparison.tuning))
     for name, drawn in figures.items():
         write_picture(folder / name, drawn)
     _write(folder / "index.html", page)
     return comparison
-
-
-def _diagnostics(contents: ReportContents) -> dict[str, Any] | None:
-    """From the smallest to the largest member; of a single one there is nothing to flip against."""
-    if len(contents.members) < 2:
-        return None
-    methods = [
-        (method.name, method.title, diagnose([(method.predictions[0], method.predictions[-1])]))
-        for method in contents.methods
-    ]
-    return diagnostics_of(contents.members[0], contents.members[-1], methods)
 
 
 def _diagnostic_figures(diagnostics: Mapping[str, Any]) -> dict[str, Picture]:
@@ -68,5 +57,5 @@ def _diagnostic_figures(diagnostics: Mapping[str, Any]) -> dict[str, Picture]:
 
 
 def _write(path: Path, text: str) -> None:
-    # File names of samples may hold bytes that are no text; they must not cost us the report.
+    # File names of samples may hold bytes that are not text; the report is written all the same.
     write_bytes(path, text.encode("utf-8", "backslashreplace"))

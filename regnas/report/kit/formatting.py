@@ -30,7 +30,7 @@ def percent_interval(bounds: Sequence[float]) -> str:
 
 
 def training_cost(macs: int) -> str:
-    """Multiply-adds of a training, far beyond those of a network: ``3.1 T``; 0 where others trained the weights."""
+    """Multiply-adds of a training, far beyond those of a network: ``3.1 T``; 0 if others trained the weights."""
     for unit, size in (("E", 10**18), ("P", 10**15), ("T", 10**12)):
         if macs >= size:
             return f"{macs / size:.3g} {unit}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The first column to the left, the others, which hold numbers, to the right."""
+    """Align the first column left and the others, which hold numbers, right."""
     rule = ["---", *(["---:"] * (len(header) - 1))]
     lines = [[plain(cell) for cell in header], rule, *([plain(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -44,7 +44,7 @@ def png_uri(picture: Image.Image) -> str:
 
 
 def small_uri(picture: Image.Image) -> str:
-    """For pages with thousands of pictures: PNG where pixels can be counted, JPEG for photographs."""
+    """For pages with thousands of pictures: PNG if pixels can be counted, JPEG for photographs."""
     if max(picture.size) <= LOSSLESS_SIDE:
         return png_uri(picture)
     return _uri(picture, "jpeg", quality=JPEG_QUALITY)

@@ -19,7 +19,7 @@ GRAY = "#6b7280"
 
 
 def flips_by_epoch(courses: Sequence[Mapping[str, Any]]) -> Figure:
-    """A panel a measure, a color a method; the report split solid, the training split dashed."""
+    """One panel per measure, one color per method; the report split is solid, the training split dashed."""
     figure = Figure(figsize=(WIDTH, 3.3 + 0.17 * ((len(courses) + 1) // 3)), layout="constrained")
     handles: list[Line2D] = []
     for axes, (name, label) in zip(figure.subplots(1, len(MEASURES)), MEASURES.items(), strict=True):

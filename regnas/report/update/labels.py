@@ -16,8 +16,8 @@ CLEARANCE = 5.5  # points, around the marker of another method
 def label_offsets(points: Sequence[Place], texts: Sequence[str], width: float, height: float) -> list[Place]:
     """An offset for each label, in the unit of ``points`` (1/72 inch), inside a drawing of ``width`` x ``height``.
 
-    Greedy: the first place, going outward, where a label meets neither a point nor a label set before it; among places
-    that all meet something the one that meets least. The most crowded points choose first.
+    Greedy: the first place, going outward, where a label meets neither a point nor a label set before it; if every
+    place meets something, the one that meets least. The most crowded points choose first.
     """
     offsets: dict[int, Place] = {}
     for index in sorted(range(len(points)), key=lambda index: -_crowd(points, index)):

@@ -35,7 +35,7 @@ WIDE_RANGE = 50  # a sweep over positive values of this ratio is drawn on a loga
 
 
 def error_against_flips(results: Results) -> Figure:
-    """A numbered point a method, its front, the curves of the sweeps and the noise floor."""
+    """One numbered point per method, the Pareto front, the curves of the sweeps and the noise floor."""
     methods = results["methods"]
     entries = len(methods) + len(results["sweeps"]) + 2
     figure = Figure(figsize=(WIDTH, max(4.4, 0.6 + 0.195 * entries)), layout="constrained")
@@ -89,7 +89,7 @@ def sweep_curve(sweep: Mapping[str, Any]) -> Figure:
 
 
 def pairwise_maps(results: Results) -> Figure:
-    """A panel a method: NFR from each model (row) to each later one (column), on one color scale."""
+    """One panel per method: NFR from each model (row) to each later one (column), on one color scale."""
     methods, models = results["methods"], results["models"]
     cells = len(models) - 1
     columns = max(1, min(len(methods), math.floor(WIDTH / max(2.4, 0.62 * cells + 0.5))))

@@ -37,7 +37,7 @@ PAIRS = "NFR from each model (row) to each later one (column)"
 
 
 def update_terminal_table(results: Results) -> Group:
-    """One row a method, the noise floor and the meaning of the columns; then the pairs of a chain and the sweeps."""
+    """One row per method, the noise floor and the meaning of the columns; then the pairs of a chain and the sweeps."""
     title = f"{results['title']}: error rates and negative flips in percent"
     parts: list[RenderableType] = [_terminal(title, *_methods(results)), Text("")]
     parts += [Text(noise_floor(results)), Text(_legend(results))]

@@ -62,7 +62,7 @@ def coverage(results: Results) -> str:
 
 
 def mean_nfr(method: Mapping[str, Any]) -> Measure:
-    """NFR as a measure; of a chain the mean over its pairs, seed by seed."""
+    """NFR as a measure; for a chain the mean over its pairs, seed by seed."""
     measure: Measure = method["mean_nfr"]
     return measure
 
@@ -114,7 +114,7 @@ def legend(results: Results) -> list[tuple[str, str]]:
         ("ER", f"error rate on the report split ({results['samples']:,} samples), {spread}"),
     ]
     difference = f"difference in points, with its paired 95 % interval {coverage(results)}"
-    flips = "negative flip rate: the share of samples that {} gets right and {} gets wrong"
+    flips = "negative flip rate: the share of samples that {} predicts correctly and {} does not"
     if is_chain(results):
         words += [
             ("NFR", flips.format("the reference", "the new model")),

@@ -12,7 +12,7 @@ from regnas.updates.methods.bcwi import WeightInterpolation
 from regnas.updates.methods.bcwi_fisher import FisherInterpolation
 from regnas.updates.methods.bcwi_soup import SoupInterpolation
 from regnas.updates.methods.centric import CentricMember
-from regnas.updates.methods.chain import Chain, References, Release, Stage
+from regnas.updates.methods.chain import Chain, ChainStage, References, Release
 from regnas.updates.methods.churn_distillation import ChurnDistillation
 from regnas.updates.methods.co_training import CoTraining
 from regnas.updates.methods.common_teacher import CommonTeacher
@@ -21,7 +21,7 @@ from regnas.updates.methods.dropout import Dropout
 from regnas.updates.methods.dynamic_focal_distillation import DynamicFocalDistillation
 from regnas.updates.methods.elodi import Elodi
 from regnas.updates.methods.elodi_legacy import ElodiLegacy
-from regnas.updates.methods.ensemble import Ensemble
+from regnas.updates.methods.ensemble import EnsembleParagon
 from regnas.updates.methods.ewc import ElasticConsolidation
 from regnas.updates.methods.fine_tuning import FineTuning
 from regnas.updates.methods.fisher_merging import FisherMerging
@@ -79,7 +79,7 @@ METHODS: Registry[type[Method]] = Registry(
         "bayesian_update": BayesianUpdate,
         "bayesian_update_trained": BayesianUpdateTrained,
         "dropout": Dropout,
-        "ensemble": Ensemble,
+        "ensemble": EnsembleParagon,
         "heterogeneous_ensemble": HeterogeneousEnsemble,
         "centric": CentricMember,
         "elodi": Elodi,
@@ -101,4 +101,4 @@ METHODS: Registry[type[Method]] = Registry(
     },
 )
 
-__all__ = ["METHODS", "Chain", "Method", "References", "Release", "Stage"]
+__all__ = ["METHODS", "Chain", "ChainStage", "Method", "References", "Release"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas import losses
-from regnas.updates.methods.chain import Chain, Stage
+from regnas.updates.methods.chain import Chain, ChainStage
 from regnas.updates.models import BayesianUpdated, Model
 
 
@@ -30,5 +30,5 @@ class BayesianUpdate:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.targeted(self._treat)
 
-    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+    def _treat(self, stage: ChainStage, previous: Model, references: tuple[Model, ...]) -> Model:
         return BayesianUpdated(references[-1], stage.train(previous), self.cost_ratio)

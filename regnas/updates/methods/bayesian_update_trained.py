@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas import losses
-from regnas.updates.methods.chain import Chain, Stage, lessons
+from regnas.updates.methods.chain import Chain, ChainStage, lessons
 from regnas.updates.methods.tunable import tunable
 from regnas.updates.models import Model
 
@@ -32,6 +32,6 @@ class BayesianUpdateTrained:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.targeted(self._treat)
 
-    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+    def _treat(self, stage: ChainStage, previous: Model, references: tuple[Model, ...]) -> Model:
         loss = losses.BayesianUpdate(self.cost_ratio)
         return stage.train(previous, lessons=lessons(loss, self.weight, references))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, Stage, fine_tuned
+from regnas.updates.methods.chain import Chain, ChainStage, fine_tuned
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import Interpolated, Model
 
@@ -35,5 +35,5 @@ class WeightInterpolation:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(self._treat)
 
-    def _treat(self, stage: Stage, previous: Model) -> Model:
+    def _treat(self, stage: ChainStage, previous: Model) -> Model:
         return Interpolated(previous, fine_tuned(stage, previous, "bcwi"), self.alpha)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, Stage, fine_tuned
+from regnas.updates.methods.chain import Chain, ChainStage, fine_tuned
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import FisherInterpolated, Model
 
@@ -36,5 +36,5 @@ class FisherInterpolation:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(self._treat)
 
-    def _treat(self, stage: Stage, previous: Model) -> Model:
+    def _treat(self, stage: ChainStage, previous: Model) -> Model:
         return FisherInterpolated(previous, fine_tuned(stage, previous, "bcwi_fisher"), self.alpha, self.samples)

@@ -1,4 +1,4 @@
-"""The releases that follow one another, and whom each shall not contradict."""
+"""The releases that follow one another, and the references each must not regress against."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ References = Literal["chain", "radial", "fc", "untargeted"]
 
 @dataclass(frozen=True)
 class Release:
-    """A model that a team ships: its network, its share of the data, and where its weights come from.
+    """A model that a team ships: its network, its share of the data, and the origin of its weights.
 
     ``start`` is ``fresh`` or ``previous`` (fine-tuning of the release before it). ``checkpoint`` is a file with the
-    weights of a model that is there already; with ``trained = false`` the network is taken with the weights it comes
-    with. Both are left as they are.
+    weights of an existing model; with ``trained = false`` the network keeps the weights it comes with. Neither is
+    modified.
     """
 
     network: Network
@@ -46,7 +46,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Stage:
+class ChainStage:
     """One release at its place in the chain."""
 
     name: str
@@ -54,7 +54,7 @@ class Stage:
 
     @cached_property
     def given(self) -> Model | None:
-        """The model that is there already and cannot be treated."""
+        """The existing model, which no method modifies; None if the release is trained."""
         if self.release.checkpoint:
             path = Path(self.release.checkpoint).expanduser()
             try:
@@ -90,17 +90,17 @@ class Chain:
     ``chain``: the one before it, ``radial``: the first, ``fc``: all, ``untargeted``: none (ELODI's table 5).
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[ChainStage, ...]
     references: References = "chain"
 
-    def untargeted(self, treat: Callable[[Stage, Model | None], Model]) -> tuple[Model, ...]:
+    def untargeted(self, treat: Callable[[ChainStage, Model | None], Model]) -> tuple[Model, ...]:
         """Every release is treated for itself."""
         models: list[Model] = []
         for stage in self.stages:
             models.append(stage.given or treat(stage, models[-1] if models else None))
         return tuple(models)
 
-    def targeted(self, treat: Callable[[Stage, Model, tuple[Model, ...]], Model]) -> tuple[Model, ...]:
+    def targeted(self, treat: Callable[[ChainStage, Model, tuple[Model, ...]], Model]) -> tuple[Model, ...]:
         """The first release is plain; each further one is treated with (the one before it, its references)."""
         models: list[Model] = [self.stages[0].plain(None)]
         for stage in self.stages[1:]:
@@ -108,7 +108,7 @@ class Chain:
             models.append(stage.given or (treat(stage, models[-1], chosen) if chosen else stage.plain(models[-1])))
         return tuple(models)
 
-    def following(self, treat: Callable[[Stage, Model], Model]) -> tuple[Model, ...]:
+    def following(self, treat: Callable[[ChainStage, Model], Model]) -> tuple[Model, ...]:
         """The first release is plain; each further one is made from the one before it, whatever the references."""
         models: list[Model] = [self.stages[0].plain(None)]
         for stage in self.stages[1:]:
@@ -140,7 +140,7 @@ def feature_lessons(loss: FeatureLoss, weight: float, references: Sequence[Model
     return tuple(FeatureLesson(loss, weight / len(references), reference) for reference in references)
 
 
-def fine_tuned(stage: Stage, previous: Model, method: str, repeat: int = 0, **treatment: Any) -> Trained:
+def fine_tuned(stage: ChainStage, previous: Model, method: str, repeat: int = 0, **treatment: Any) -> Trained:
     """A training from the weights of the model before, which has to be of the same architecture."""
     if network_of(previous) != stage.release.network:
         raise ConfigurationError(

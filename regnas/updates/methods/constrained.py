@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from regnas import losses
 from regnas.components.rate import Rate
-from regnas.updates.methods.chain import Chain, Stage
+from regnas.updates.methods.chain import Chain, ChainStage
 from regnas.updates.models import Constrained, Model
 
 
@@ -61,7 +61,7 @@ class ConstrainedTraining:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.targeted(self._treat)
 
-    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+    def _treat(self, stage: ChainStage, previous: Model, references: tuple[Model, ...]) -> Model:
         plain = stage.train(previous)
         return Constrained(
             network=plain.network,

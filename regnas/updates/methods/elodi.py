@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas.networks import Network
-from regnas.updates.methods.chain import Chain, Stage
+from regnas.updates.methods.chain import Chain, ChainStage
 from regnas.updates.methods.ensemble_distillation import EnsembleDistillation, described, in_turn
 from regnas.updates.methods.members import members_of
 from regnas.updates.models import Model
@@ -43,7 +43,7 @@ class Elodi(EnsembleDistillation):
         return f"ELODI ({self.details}{first})"
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        def networks(stage: Stage) -> tuple[Network, ...]:
+        def networks(stage: ChainStage) -> tuple[Network, ...]:
             if self.first_teachers and stage == chain.stages[0]:
                 return in_turn(self.first_teachers, self.members)
             return self.networks(stage)

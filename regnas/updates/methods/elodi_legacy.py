@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, Stage
+from regnas.updates.methods.chain import Chain, ChainStage
 from regnas.updates.methods.ensemble_distillation import EnsembleDistillation
 from regnas.updates.methods.members import members_of
 from regnas.updates.models import Model
@@ -40,7 +40,7 @@ class ElodiLegacy(EnsembleDistillation):
         ensembles = members_of(chain, self.networks, first=chain.stages[0].plain(None))
         of_stage = dict(zip(chain.stages, ensembles, strict=True))
 
-        def treat(stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+        def treat(stage: ChainStage, previous: Model, references: tuple[Model, ...]) -> Model:
             to_ensemble, to_old = self.alpha * self.lambda_, self.alpha * (1 - self.lambda_) / len(references)
             taught = self.lesson(to_ensemble, of_stage[stage], self.margin, online=self.teacher == "online")
             held = (self.lesson(to_old, (reference,), self.old_margin) for reference in references)

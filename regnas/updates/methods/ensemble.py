@@ -7,12 +7,11 @@ from typing import ClassVar
 
 from regnas.updates.methods.chain import Chain
 from regnas.updates.methods.members import members_of, own_networks
-from regnas.updates.models import Ensemble as MeanOfMembers
-from regnas.updates.models import Model
+from regnas.updates.models import Ensemble, Model
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class EnsembleParagon:
     """Ensemble paragon: mean logits of independently trained members, for the old and the new side."""
 
     members: int = 8
@@ -30,4 +29,4 @@ class Ensemble:
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         sides = members_of(chain, own_networks(self.members))
-        return tuple(stage.given or MeanOfMembers(side) for stage, side in zip(chain.stages, sides, strict=True))
+        return tuple(stage.given or Ensemble(side) for stage, side in zip(chain.stages, sides, strict=True))

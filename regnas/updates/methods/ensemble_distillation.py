@@ -10,7 +10,7 @@ from typing import Any, Literal
 from regnas import losses
 from regnas.losses import Loss
 from regnas.networks import Network
-from regnas.updates.methods.chain import Stage
+from regnas.updates.methods.chain import ChainStage
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import Lesson, Model
 
@@ -63,7 +63,7 @@ class EnsembleDistillation:
     def lesson(self, weight: float, teachers: Sequence[Model], margin: float, online: bool = True) -> Lesson:
         return Lesson(self.loss(margin), weight, tuple(teachers), online, self.start_at)
 
-    def networks(self, stage: Stage) -> tuple[Network, ...]:
+    def networks(self, stage: ChainStage) -> tuple[Network, ...]:
         """Of the ensemble of a release."""
         return in_turn(self.teachers or (stage.release.network,), self.members)
 

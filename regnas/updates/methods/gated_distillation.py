@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regnas import losses
-from regnas.updates.methods.chain import Chain, Stage, lessons
+from regnas.updates.methods.chain import Chain, ChainStage, lessons
 from regnas.updates.methods.tunable import tunable
 from regnas.updates.models import Lesson, Model
 
@@ -30,7 +30,7 @@ class GatedDistillation:
         wrong = losses.GatedDistillation("wrong", self.temperature)
         right = losses.GatedDistillation("right", self.temperature)
 
-        def treat(stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+        def treat(stage: ChainStage, previous: Model, references: tuple[Model, ...]) -> Model:
             untreated = stage.train(previous)
             return stage.train(
                 previous,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from regnas.networks import Network
-from regnas.updates.methods.chain import Chain, Stage
+from regnas.updates.methods.chain import Chain, ChainStage
 from regnas.updates.models import Model, network_of
 
 
 def members_of(
-    chain: Chain, networks: Callable[[Stage], tuple[Network, ...]], first: Model | None = None
+    chain: Chain, networks: Callable[[ChainStage], tuple[Network, ...]], first: Model | None = None
 ) -> tuple[tuple[Model, ...], ...]:
     """For each release its untreated members, one per network; networks that repeat differ in chance.
 
@@ -36,11 +36,11 @@ def members_of(
     return tuple(found)
 
 
-def own_networks(count: int) -> Callable[[Stage], tuple[Network, ...]]:
+def own_networks(count: int) -> Callable[[ChainStage], tuple[Network, ...]]:
     """As many members of the release's own architecture."""
     return lambda stage: (stage.release.network,) * count
 
 
-def _member(stage: Stage, older: Model | None, network: Network, repeat: int) -> Model:
+def _member(stage: ChainStage, older: Model | None, network: Network, repeat: int) -> Model:
     goes_on = network in (stage.release.network, network_of(older))
     return stage.train(older if goes_on else None, repeat, network=network)

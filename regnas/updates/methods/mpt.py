@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from regnas import losses
-from regnas.updates.methods.chain import Chain, Stage, lessons
+from regnas.updates.methods.chain import Chain, ChainStage, lessons
 from regnas.updates.methods.tunable import tunable
 from regnas.updates.models import AddedClassMargin, Lesson, Model, share_of
 
@@ -47,7 +47,7 @@ class MarginPreservingTraining:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.targeted(self._treat)
 
-    def _treat(self, stage: Stage, previous: Model, references: tuple[Model, ...]) -> Model:
+    def _treat(self, stage: ChainStage, previous: Model, references: tuple[Model, ...]) -> Model:
         loss, weight = self._weighted_loss()
         return stage.train(
             previous,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, Stage
+from regnas.updates.methods.chain import Chain, ChainStage
 from regnas.updates.methods.tunable import Grid, tunable
 from regnas.updates.models import Averaged, JointTraining, Model, Twins, joint_members, weights_in
 
@@ -33,7 +33,7 @@ class TwinBootstrap:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.untargeted(self._twins)
 
-    def _twins(self, stage: Stage, previous: Model | None) -> Model:
+    def _twins(self, stage: ChainStage, previous: Model | None) -> Model:
         release = stage.release
         joint = JointTraining(
             networks=(release.network,) * 2,

@@ -16,7 +16,7 @@ MOST_CLIPPED = 0.03
 
 @dataclass(frozen=True)
 class ClippedTraining:
-    """One training, and which of the compared methods needs it first; None where an earlier version has trained it."""
+    """One training, and which of the compared methods needs it first; None if an earlier version trained it."""
 
     method: str
     clipping: Clipping | None

@@ -47,10 +47,8 @@ def code_of(value: Any) -> str:
 
 
 def _classes_in(value: Any) -> Iterator[type]:
-    if isinstance(value, type):
-        return
-    if is_dataclass(value):
-        yield from (kind for kind in inspect.getmro(type(value)) if is_dataclass(kind))
+    if is_dataclass(value) and not isinstance(value, type):
+        yield from (kind for kind in type(value).mro() if is_dataclass(kind))
         for entry in fields(value):
             yield from _classes_in(getattr(value, entry.name))
     elif isinstance(value, Mapping):

@@ -112,7 +112,7 @@ def log_confusion(predicted: Tensor, targets: Tensor, classes: int) -> Tensor:
 
 
 def network_of(model: Model | None) -> Network | None:
-    """The architecture whose weights a model has, where it is one set of weights."""
+    """The architecture of a model that is one set of weights; None for any other model."""
     if isinstance(model, Interpolated | FisherInterpolated | FisherMerged | BayesianUpdated):
         return network_of(model.new)
     if isinstance(model, Soup | Centric):
@@ -121,5 +121,5 @@ def network_of(model: Model | None) -> Network | None:
 
 
 def weights_in(model: Model) -> Model:
-    """The model whose weights go on where this one is trained further."""
+    """The model whose weights a further training of this one starts from."""
     return weights_in(model.new) if isinstance(model, BayesianUpdated | Averaged) else model

@@ -10,7 +10,7 @@ from regnas.space import Architecture
 
 
 def content_of(value: Any, inner: Callable[[Any], Any | None] = lambda _: None) -> Any:
-    """A JSON value with the names of the classes and all fields; what ``inner`` answers for stands for a part."""
+    """A JSON value with the names of the classes and all fields; ``inner`` may return what stands for a part."""
     replaced = inner(value)
     if replaced is not None:
         return replaced
@@ -33,6 +33,6 @@ def _name(entry: Field[Any]) -> str:
 
 
 def _counts(entry: Field[Any], value: Any) -> bool:
-    """By the ``content`` of its metadata: always, never, or where a choice that was added later is taken."""
+    """By the ``content`` of its metadata: always, never, or only if it differs from its default."""
     counts = entry.metadata.get("content", True)
     return value != entry.default if counts == "unless default" else bool(counts)

@@ -63,7 +63,7 @@ class AnswersByEpoch:
 
 
 def answers_in(path: Path, samples: WatchedSamples) -> AnswersByEpoch:
-    """What is on record for these samples; nothing where there is no file, or it is about other samples."""
+    """What is on record for these samples; nothing if there is no file, or if it is about other samples."""
     sizes = {entry.name: len(getattr(samples, entry.name)) for entry in fields(samples)}
     if path.exists():
         arrays = read_arrays(path, dict.fromkeys(sizes, ArraySpec("i", 2)), ArtifactError)

@@ -46,7 +46,7 @@ class Checkpoint:
         return network
 
     def _check_classes(self, network: nn.Module, weights: dict[str, Tensor], classes: int) -> None:
-        """The likeliest mistake gets its own words, where the network ends in a linear classifier."""
+        """Name the likeliest mistake, if the network ends in a linear classifier."""
         try:
             classifier = classifier_of(network, classes)
         except ConfigurationError:

@@ -1,4 +1,4 @@
-"""A model as a value: where a network comes from, told by what it is made of."""
+"""A model as a value: what a network is made from."""
 
 from __future__ import annotations
 

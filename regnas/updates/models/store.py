@@ -1,4 +1,4 @@
-"""Where models are made, and kept by content: what several methods or runs need is made once."""
+"""Make models and keep them by content: what several methods or runs need is made once."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class ModelStore:
         return self._trained_on[share]
 
     def fresh(self, network: Network, classes: int, identity: str) -> nn.Module:
-        """A network with random weights that are keyed by the content: no training repeats another's chance."""
+        """A network with random weights that are keyed by the content: no two trainings share random draws."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(key_to_int(self.seed, "start", identity))
             return self.place(network.build(self.splits.input_shape, classes))
@@ -124,11 +124,11 @@ class ModelStore:
     # Making
 
     def module(self, model: Model) -> nn.Module:
-        """The network of a model, frozen and in evaluation mode; made only where it is not yet there."""
+        """The network of a model, frozen and in evaluation mode; made if it is not kept yet."""
         return self._modules.get(self._key(model), lambda: model.build(self).requires_grad_(False).eval())
 
     def load_or_train(self, model: Training, network: nn.Module, train: Train) -> nn.Module:
-        """Load the trained weights of a model into ``network``; where there are none, train them and keep them."""
+        """Load the trained weights of a model into ``network``; if there are none, train them and keep them."""
         folder = self._folder_of(model)
         if self.is_kept(model):
             return self._load(folder, network)
@@ -147,7 +147,7 @@ class ModelStore:
         return network
 
     def is_kept(self, model: Training) -> bool:
-        """Whether nothing has to be trained for it; of a watched model, whether its answers are there too."""
+        """Whether nothing needs to be trained for it; for a watched model, whether its answers are kept too."""
         if not (self._folder_of(model) / RECORD).exists():
             return False
         return model not in self.watched or self.answers(model).epochs >= model.recipe(self).epochs
@@ -161,7 +161,7 @@ class ModelStore:
         if not all(torch.equal(tensor.cpu(), known[name]) for name, tensor in network.state_dict().items()):
             (folder / EPOCHS).unlink(missing_ok=True)
             raise ArtifactError(
-                f"{folder / NETWORK} must be what its training comes to, got other weights when it was trained again "
+                f"{folder / NETWORK} must be the result of its training, got other weights when it was trained again "
                 "for its answers by epoch. Delete the folder."
             )
         shutil.rmtree(folder / CHECKPOINTS_AGAIN, ignore_errors=True)
@@ -179,7 +179,7 @@ class ModelStore:
         return f"train {method}{self.name_of(model)}, seed {self.seed}"
 
     def clipping(self, model: Training) -> Clipping | None:
-        """How many steps of the training of a kept model were clipped; None where an earlier version trained it."""
+        """How many steps of the training of a kept model were clipped; None if an earlier version trained it."""
         path = self._folder_of(model) / RECORD
         known = read_json(path).get("clipping") if path.exists() else None
         return None if known is None else Clipping.from_json(known)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from regnas.updates.methods import METHODS, Chain, Release, Stage
+from regnas.updates.methods import METHODS, Chain, ChainStage, Release
 from tests.updates.models.making import OTHER, SMALL
 
 NAMES = ("old", "new", "newest")
 
 
 def chain(*releases, references="chain"):
-    return Chain(tuple(Stage(name, release) for name, release in zip(NAMES, releases, strict=False)), references)
+    return Chain(tuple(ChainStage(name, release) for name, release in zip(NAMES, releases, strict=False)), references)
 
 
 def method(name, **settings):
