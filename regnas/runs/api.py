@@ -2,7 +2,7 @@
 
 >>> import regnas
 >>> run = regnas.run("digits", out="runs/digits")  # doctest: +SKIP
->>> run.family["small"], run.flips["summary"]  # doctest: +SKIP
+>>> run.family["small"], run.flips.summary  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from regnas.runtime.signals import postponed_interrupt
 
 if TYPE_CHECKING:
     from regnas.family.family import Family
+    from regnas.report.family.results import FamilyComparison
     from regnas.runs.job import PolishRequest
     from regnas.runs.pipeline import RunStage
     from regnas.runs.tables import Changes
@@ -47,13 +48,20 @@ class Run:
         return load_family(self._folder.family)
 
     @property
-    def flips(self) -> dict[str, Any]:
+    def flips(self) -> FamilyComparison:
         """The comparison of the report: accuracies and flips of the family and of its baselines."""
         path = self._folder.report / "flips.json"
         if not path.exists():
             raise ArtifactError(f"{self.path} must have a report, got none. Write it with `regnas report {self.path}`.")
-        comparison: dict[str, Any] = read_json(path)
-        return comparison
+        from regnas.report.family.results import FamilyComparison
+
+        try:
+            return FamilyComparison.from_json(read_json(path))
+        except ValueError:
+            raise ArtifactError(
+                f"{path} must be the comparison of a report, got something else. Write it with "
+                f"`regnas report {self.path}`."
+            ) from None
 
     @property
     def report(self) -> Path:
@@ -78,9 +86,9 @@ class Run:
         if not self.report.exists():
             return f"<p>Run in <code>{escape(str(self.path))}</code>, without a report so far.</p>"
         flips = self.flips
-        verdicts = [method["verdict"] for method in flips["methods"] if method["verdict"]]
+        verdicts = [method.verdict for method in flips.methods if method.verdict]
         return (
-            f"<p><b>{escape(flips['title'])}</b>: {escape(flips['summary'])}</p>"
+            f"<p><b>{escape(flips.title)}</b>: {escape(flips.summary)}</p>"
             f"<ul>{''.join(f'<li>{escape(verdict)}</li>' for verdict in verdicts)}</ul>"
             f'<p><a href="{escape(self.report.absolute().as_uri())}">Report</a></p>'
         )
@@ -226,7 +234,7 @@ def open_run(path: str | os.PathLike[str]) -> Run:
 
     Example:
         >>> import regnas
-        >>> regnas.open_run("runs/digits").flips["summary"]  # doctest: +SKIP
+        >>> regnas.open_run("runs/digits").flips.summary  # doctest: +SKIP
     """
     RunFolder.open(Path(path))
     return Run(Path(path))

@@ -70,7 +70,6 @@ def test_compare_and_gate_need_no_extra(predictions, tmp_path):
     assert (passed[0], failed[0]) == (0, 6)
 
 
-@pytest.mark.xfail(strict=True, reason="regnas.prediction imports torch to read folders of pictures")
 def test_the_gallery_of_a_folder_needs_no_extra(tmp_path):
     names = [f"{label}/{number}.png" for label in ("cat", "dog") for number in range(3)]
     for name in names:

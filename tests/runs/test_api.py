@@ -41,13 +41,14 @@ def reconfigure(run, change):
 def test_an_opened_run_has_its_family_its_flips_and_its_report(finished_run):
     run = regnas.open_run(finished_run)
     assert run.path == finished_run
-    assert run.flips == json.loads((finished_run / "report" / "flips.json").read_text())
+    assert run.flips.to_json() == json.loads((finished_run / "report" / "flips.json").read_text())
+    assert run.flips.methods[0].pairs[-1].new == "large"
     assert list(run.family) == ["small", "medium", "large"]
     assert run.family is run.family
     assert run.report == finished_run / "report" / "index.html"
     assert run.configuration["search"]["candidates"] == 8
     assert repr(run) == f"Run('{finished_run}')"
-    assert run.flips["summary"] in run._repr_html_()
+    assert run.flips.summary in run._repr_html_()
     assert run.report.as_uri() in run._repr_html_()
 
 

@@ -103,6 +103,13 @@ class FamilyComparison:
     summary: str
     diagnostics: Mapping[str, Any] | None
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> FamilyComparison:
+        """Read the content of ``flips.json``; raise ``ValueError`` if it is something else."""
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(cls).validate_python(content)
+
     def to_json(self) -> dict[str, Any]:
         """The content of ``flips.json``."""
         content: dict[str, Any] = json_value(self)
