@@ -135,7 +135,7 @@ def _log_to(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        logger.error("stopped: %s", error or type(error).__name__)
+        logger.error("stopped: %s", str(error) or type(error).__name__)
         raise
     finally:
         logger.setLevel(level)
