@@ -1,18 +1,21 @@
-"""What a run has to remember of the machine to be repeated bit for bit."""
+"""What a run must remember of the machine to be repeated bit for bit."""
 
 from __future__ import annotations
 
 import platform
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+if TYPE_CHECKING:  # reading what a run remembers must not wait for torch
+    import torch
 
 PACKAGES = ("regnas", "torch", "torchvision", "numpy", "scipy", "optuna", "safetensors", "scikit-learn")
 
 
 def describe_machine(device: torch.device) -> dict[str, Any]:
-    """The facts that change the bits of a result: threads, CPU capability, device and versions."""
+    """Return the facts that change the bits of a result: threads, CPU capability, device and versions."""
+    import torch
+
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
@@ -24,7 +27,7 @@ def describe_machine(device: torch.device) -> dict[str, Any]:
 
 
 def differences(recorded: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    """``["threads: 2 -> 4"]``: what of the recorded machine is not as it was."""
+    """List what has changed since the machine was recorded: ``["threads: 2 -> 4"]``."""
     flat_recorded = {**recorded, **recorded.get("versions", {})}
     flat_found = {**found, **found["versions"]}
     return [
@@ -35,7 +38,9 @@ def differences(recorded: dict[str, Any], found: dict[str, Any]) -> list[str]:
 
 
 def choose_device(wish: str) -> torch.device:
-    """``auto`` is the best there is: cuda, then mps, then cpu."""
+    """Choose the device; ``auto`` is the first available one of cuda, mps and cpu."""
+    import torch
+
     if wish != "auto":
         return torch.device(wish)
     if torch.cuda.is_available():
