@@ -34,8 +34,9 @@ def export(
     from regnas.family.export import disagreements, export_table, require_packages
     from regnas.runs.config import load_config, parse_config
     from regnas.runs.pipeline import export_files
+    from regnas.updates.exporting import is_update_run
 
-    if _is_update_run(target):
+    if is_update_run(target):
         _export_update(target, wanted, weights_license)
         return
     require_packages(wanted)
@@ -66,13 +67,6 @@ def verify(folder: Annotated[Path, typer.Argument(help="A run folder, or the fol
     for note in verification.notes:
         typer.echo(note)
     typer.echo(f"{verification.folder} passed: all {len(verification.files)} files are what the manifest says")
-
-
-def _is_update_run(target: str) -> bool:
-    from regnas.runs.config import is_update
-    from regnas.runs.folder import RUN, RunFolder
-
-    return (Path(target) / RUN).exists() and is_update(RunFolder.open(Path(target)).facts["configuration"])
 
 
 def _export_update(target: str, formats: list[str], weights_license: str) -> None:
