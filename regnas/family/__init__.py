@@ -1,4 +1,4 @@
-"""Families on disk: manifest, members as networks, export, polishing.
+"""Networks on disk: the members of a family and the models of an update; manifest, loading, export, polishing.
 
-Empty on purpose: verifying a family needs no torch.
+Empty on purpose: verifying files needs no torch.
 """

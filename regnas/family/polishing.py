@@ -1,9 +1,9 @@
-"""Polishing: after the search only the chosen members matter, so their shared weights are trained further for them.
+"""Polishing: after the search, train the shared weights further for the chosen members alone.
 
-The members stay sub-networks of one supernet, so that each still contains the smaller ones exactly. The training parts
-where its later lessons begin; the line between the two ends is walked by one number alpha, from accuracy to agreement.
-What becomes of it is decided on the search split: the best of the points on the line and of the weights as they were,
-those that meet the limit on flips before those that exceed it.
+The members stay sub-networks of one supernet, so each still contains the smaller ones exactly. Training forks when its
+later lessons begin. The number alpha moves along the line between the two ends, from accuracy (0) to agreement (1). The
+search split decides: the best of the points on the line and of the unchanged weights; points that meet the limit on
+flips come before points that exceed it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def _lessons() -> dict[str, TeachingTerm]:
 class Polishing:
     """How long, how fast and by which lessons the members are trained further.
 
-    ``alphas`` are the points of the line from which one is chosen. Everything else (batches, augmentation, schedule of
-    the learning rate) is as in ``[training]``.
+    ``alphas`` are the points on the line that are compared. Everything else (batches, augmentation, schedule of the
+    learning rate) is as in ``[training]``.
     """
 
     epochs: int = 8
@@ -63,7 +63,7 @@ class Polishing:
 
 @dataclass(frozen=True)
 class Point:
-    """One choice of weights, as the search split sees it; ``alpha`` None: the weights as they were."""
+    """One choice of weights, measured on the search split; ``alpha`` is None for the unchanged weights."""
 
     alpha: float | None
     top1: dict[str, float]  # by member
@@ -92,21 +92,23 @@ class Point:
 
 @dataclass(frozen=True)
 class Polished:
-    points: tuple[Point, ...]  # the weights as they were first
+    """The points that were compared, and the chosen one."""
+
+    points: tuple[Point, ...]  # the unchanged weights first
     chosen: Point
     by_hand: bool  # the user named alpha
     ends: Ends
     training_macs: int
-    max_nfr: float | None = None  # the limit, where there is one
+    max_nfr: float | None = None  # the limit, if there is one
 
     @property
     def weights(self) -> dict[str, Tensor] | None:
-        """Of the supernet; None where it stays as it was."""
+        """The new weights of the supernet; None if it stays unchanged."""
         return None if self.chosen.alpha is None else self.ends.at(self.chosen.alpha)
 
     @property
     def summary(self) -> str:
-        """The trade on the search split, for people."""
+        """The effect on the search split, in one sentence."""
         by = "by hand" if self.by_hand else "on the search split"
         before, after = self.points[0], self.chosen
         if after.alpha is None:
@@ -124,7 +126,7 @@ class Polished:
         return f"; the highest NFR, {100 * max(self.chosen.nfr.values()):.2f} %, {kept} {shown_rate(self.max_nfr)}"
 
     def to_json(self) -> dict[str, Any]:
-        """The trade, for the manifest."""
+        """The comparison, for the manifest."""
         return {
             "chosen": self.chosen.to_json(),
             "chosen_by": "hand" if self.by_hand else "search split",
@@ -134,13 +136,13 @@ class Polished:
 
 @dataclass(frozen=True)
 class Polisher:
-    """What polishing needs of a run."""
+    """Polishing for one run."""
 
     settings: Polishing
     trainer: Trainer  # with the epochs and the learning rate of the settings
     space: SearchSpace
     reward: Reward
-    start: Callable[[], nn.Module]  # a new supernet with the weights as they were
+    start: Callable[[], nn.Module]  # a new supernet with the unchanged weights
     evaluator: Callable[[Mapping[str, Tensor] | None], Evaluator]  # of the supernet with other weights
     key: tuple[Key, ...]
     folder: Path
@@ -148,7 +150,7 @@ class Polisher:
     old: Mapping[str, Predictions] = field(default_factory=dict)  # flips from these count too
 
     def polish(self, members: Mapping[str, Architecture], alpha: float | None = None) -> Polished:
-        """Train both ends, unless they are there, and choose; ``alpha`` takes the choice away from the search split."""
+        """Train both ends, unless they exist, and choose a point; ``alpha`` chooses instead of the search split."""
         training = self._training(members)
         ends = training.train(self.start, self.key, "polish")
         alphas = sorted({*self.settings.alphas, *([] if alpha is None else [alpha])})
@@ -160,7 +162,7 @@ class Polisher:
     def _points(
         self, members: Mapping[str, Architecture], alphas: Sequence[float | None], ends: Ends, record: Path
     ) -> list[Point]:
-        """What is on record is not measured again."""
+        """Measure the points that are not on record."""
         known = _recorded(record) if record.exists() else {}
         for alpha in alphas:
             if alpha not in known:
@@ -171,7 +173,7 @@ class Polisher:
     def _training(self, members: Mapping[str, Architecture]) -> ForkedTraining:
         falling = sorted(members.values(), key=lambda member: self.space.cost(member).macs, reverse=True)
         curriculum = Curriculum(Given(tuple(falling)), self.settings.lessons)
-        # Other members are another training.
+        # Other members need a training of their own.
         folder = self.folder / digest_of([member.to_json() for member in falling])[:12]
         return ForkedTraining(self.trainer, self._objective, curriculum, folder)
 
@@ -194,7 +196,7 @@ class Polisher:
 
 
 def prefer(points: Sequence[Point], max_nfr: float | None) -> Point:
-    """The best by constraint domination; the first of equals, which needs no change."""
+    """Return the best point by constraint domination; the first of equal ones, which needs no change."""
     return min(points, key=lambda point: (point.violation(max_nfr), -point.reward))
 
 
@@ -202,4 +204,4 @@ def _recorded(path: Path) -> dict[float | None, Point]:
     try:
         return {point["alpha"]: Point(**point) for point in read_json(path)}
     except (KeyError, TypeError) as error:
-        raise ArtifactError(f"{path} is damaged ({error!r}): delete it, and the points are measured again") from None
+        raise ArtifactError(f"{path} is damaged ({error!r}). Delete it, and the points are measured again.") from None

@@ -1,10 +1,10 @@
-"""The proof that a larger member holds the weights of a smaller one, from nothing but their tensors.
+"""The proof that a larger member contains the weights of a smaller one, from their tensors alone.
 
-Architectures say that one network contains another (CAS of REG-NAS); here it is shown on the numbers. A weight of the
-small network is the leading slice of the large one's of the same name, bit for bit. Batch-norm statistics are measured
-for each member and belong to no slice. Where kernels differ in size there are two kinds of spaces: those that take the
-middle of the larger kernel, which is compared too, and those that map it linearly (once-for-all's kernel transforms),
-of which the two members alone cannot tell anything: such weights are listed as not comparable.
+Architectures say that one network contains another (CAS of REG-NAS); the numbers show it. A weight of the small network
+is the leading slice of the large one's weight of the same name, bit for bit. Batch-norm statistics are measured per
+member and are not shared. If kernels differ in size, there are two kinds of spaces. Some take the middle of the larger
+kernel, which is compared too. Others map it linearly (once-for-all's kernel transforms); two members alone cannot show
+that, and such weights are listed as not comparable.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from regnas.errors import ArtifactError
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
-# Of kernels of one size that both come from a transform: the products of two matrices of different heights.
+# For kernels of one size that both come from a transform: products of two matrices of different heights.
 ROUNDING = 1e-6
 
 Tensors = Mapping[str, NDArray[Any]]
 
 
 def containment_proof(small: Tensors, large: Tensors) -> dict[str, Any]:
-    """Tensor by tensor how the small network's weights lie in the large one's.
+    """Show for every tensor how the weights of the small network are part of the large one's.
 
-    ``shared``: for each name how (``relation``), the shape and the sha256 of the bytes that both have;
-    ``not_comparable``: for each name why; ``statistics``: how many tensors belong to the members alone.
-    A weight that the large network lacks, or has with other numbers, is refused with its name.
+    ``shared``: for each name how (``relation``), the shape, and the sha256 of the common bytes;
+    ``not_comparable``: for each name why; ``statistics``: the number of tensors that each member has for itself.
+    A weight that the large network lacks, or has with other numbers, is refused by name.
     """
     shared: dict[str, dict[str, Any]] = {}
     not_comparable: dict[str, str] = {}
@@ -49,7 +49,7 @@ def containment_proof(small: Tensors, large: Tensors) -> dict[str, Any]:
 
 
 def _relation(name: str, tensor: NDArray[Any], large: Tensors) -> tuple[str, str]:
-    """How the tensor lies in the large network's, or why that cannot be seen."""
+    """Return how the tensor is part of the large network's, or why that cannot be shown."""
     if name not in large:
         raise ArtifactError(f"{name} is missing in the larger network")
     other = large[name]
@@ -71,14 +71,14 @@ def _relation(name: str, tensor: NDArray[Any], large: Tensors) -> tuple[str, str
 
 
 def _middle(tensor: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """[O, I, K, K] -> [O, I, k, k] around the center."""
+    """Crop [O, I, K, K] to [O, I, k, k] around the center."""
     starts = [(whole - part) // 2 for whole, part in zip(tensor.shape[2:], shape[2:], strict=True)]
     ranges = [slice(start, start + part) for start, part in zip(starts, shape[2:], strict=True)]
     return tensor[:, :, ranges[0], ranges[1]]
 
 
 def _transformed_alike(tensor: NDArray[Any], leading: NDArray[Any]) -> bool:
-    """Filters of single channels, larger than 1 x 1, that differ by rounding only."""
+    """Whether these are filters of single channels, larger than 1 x 1, that differ by rounding only."""
     if tensor.ndim != 4 or tensor.shape[1] != 1 or tensor.shape[2] == 1 or tensor.dtype.kind != "f":
         return False
     return bool(np.abs(tensor - leading).max() <= ROUNDING * np.abs(leading).max())

@@ -1,0 +1,63 @@
+"""After `update`: its models can be predicted with, verified and exported as the members of a family can."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+
+from regnas.family.family import load_family
+from regnas.family.updated import write_updated
+from regnas.flips import load_predictions
+
+
+def test_a_method_predicts_the_runs_own_split_as_the_run_did(command, finished_update, tmp_path):
+    for model, seed in (("elodi", 0), ("elodi-seed-1", 1)):
+        out = tmp_path / f"{model}.npz"
+        outcome = command("predict", f"{finished_update}:{model}", finished_update, "--out", out, "--device", "cpu")
+        assert outcome.code == 0, outcome.stderr
+        recorded = load_predictions(finished_update / "predictions" / f"seed-{seed}" / "elodi" / "new.npz")
+        found = load_predictions(out)
+        np.testing.assert_array_equal(found.predicted, recorded.predicted)
+        np.testing.assert_array_equal(found.ids, recorded.ids)
+        top1 = 100 * recorded.accuracy
+        assert outcome.stdout == f"{out}: elodi-seed-{seed}, 100 samples, Top-1 {top1:.2f} %\n"
+
+
+def test_an_unknown_method_is_refused_with_those_there_are(refusal, finished_update, tmp_path):
+    code, (line,) = refusal("predict", f"{finished_update}:elody", finished_update, "--out", tmp_path / "p.npz")
+    assert code == 2
+    assert 'has no member "elody"; did you mean "elodi"? (members: none-seed-0, none-seed-1, ' in line
+
+
+def test_the_models_of_an_update_are_verified(command, finished_update):
+    outcome = command("verify", finished_update)
+    assert outcome.code == 0, outcome.stderr
+    assert "MACs and parameters are those of the networks" in outcome.stdout
+    assert "passed: all 20 files" in outcome.stdout  # five methods end in one network, two seeds, weights and cards
+
+
+def test_the_models_of_an_update_are_exported_and_measured(command, finished_update, tmp_path):
+    """With a single model, since every export takes seconds."""
+    run = shutil.copytree(finished_update, tmp_path / "run")
+    family, key = load_family(run), ("none", 0)
+    recorded = load_predictions(run / "predictions" / "seed-0" / "none" / "new.npz")
+    data = json.loads((run / "run.json").read_text())["data"]
+    network = {key: family["none-seed-0"]}
+    write_updated(run / "models", network, family.manifest.network, data, {key: recorded})
+    outcome = command("export", run, "--format", "torch-export", "--weights-license", "MIT")
+    assert outcome.code == 0, outcome.stderr
+    manifest = load_family(run).manifest
+    (entry,) = manifest.exports
+    assert (entry.file, entry.format, entry.disagreements) == ("none-seed-0.pt2", "torch-export", 0)
+    assert entry.top1 == recorded.accuracy
+    assert manifest.weights_license == "MIT"
+    assert "MIT" in (run / "models" / "none-seed-0.md").read_text()
+    assert command("verify", run).code == 0
+
+
+def test_a_folder_that_is_no_run_is_not_called_a_file(refusal, tmp_path):
+    (tmp_path / "photos").mkdir()
+    line = f"regnas: {tmp_path / 'photos'} must be a configuration or a run folder, got a folder without run.json"
+    assert refusal("export", tmp_path / "photos") == (2, [line])
