@@ -31,7 +31,6 @@ def export(
 ) -> None:
     """Write every network as files, with a manifest and a card; run each file and compare it with the network."""
     wanted = _wanted(formats or (), int8)
-<<<<<<< HEAD
     from regnas.family.export import disagreements, export_table
     from regnas.runs import api
 
@@ -45,23 +44,6 @@ def export(
             weights_license=weights_license,
             allow_inexact=allow_inexact,
         )
-=======
-    from regnas.family.export import disagreements, export_table, require_packages
-    from regnas.runs.config import load_config, parse_config
-    from regnas.runs.pipeline import export_files
-    from regnas.updates.exporting import is_update_run
-
-    if is_update_run(target):
-        _export_update(target, wanted, weights_license)
-        return
-    require_packages(wanted)
-    config, path = configuration(target, out, sets, load_config, parse_config)
-    options = "".join(f" --format {name}" for name in wanted if name != "onnx-int8") + (" --int8" if int8 else "")
-    with running(config, path, "resume", allow_inexact, f"export{options}") as folder:
-        if weights_license:
-            folder.keep("weights_license", weights_license)
-        family = export_files(config, folder, wanted)
->>>>>>> family
     print_wide(export_table(family.manifest))
     for line in disagreements(family.manifest):
         typer.echo(line)
@@ -85,22 +67,6 @@ def verify(folder: Annotated[Path, typer.Argument(help="A run folder, or the fol
     typer.echo(f"{verification.folder} passed: all {len(verification.files)} files are what the manifest says")
 
 
-<<<<<<< HEAD
-=======
-def _export_update(target: str, formats: list[str], weights_license: str) -> None:
-    from regnas.family.export import disagreements, export_table
-    from regnas.runtime.signals import postponed_signals
-    from regnas.updates.exporting import export_models
-
-    with postponed_signals():
-        family = export_models(target, formats, weights_license=weights_license)
-    print_wide(export_table(family.manifest))
-    for line in disagreements(family.manifest):
-        typer.echo(line)
-    typer.echo(f"export: done, in {target}")
-
-
->>>>>>> family
 def _wanted(formats: list[str] | tuple[str, ...], int8: bool) -> list[str]:
     """The formats beside safetensors, in the order asked for."""
     from regnas.family.export import FORMATS
