@@ -8,16 +8,10 @@ from pathlib import Path
 from regnas.errors import ArtifactError
 from regnas.family.export import export_formats, missing_formats, refresh, require_packages
 from regnas.family.family import Family, load_family
-from regnas.runs.config import is_update
-from regnas.runs.folder import RUN, RunFolder
+from regnas.runs.folder import RunFolder
 from regnas.runtime.lock import exclusive
 from regnas.updates.config import parse_update
 from regnas.updates.job import UpdateJob, load_splits
-
-
-def is_update_run(path: str | Path) -> bool:
-    """Whether the path is the run folder of an update."""
-    return (Path(path) / RUN).exists() and is_update(RunFolder.open(Path(path)).facts["configuration"])
 
 
 def export_models(run: str | Path, formats: Sequence[str] = (), *, weights_license: str = "") -> Family:
