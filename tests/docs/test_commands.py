@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from regnas.cli import app
-from regnas.runs.config import is_update, load_table, presets
+from regnas.runs.tables import is_update, load_table, presets
 from tests.docs.markdown import PAGES, ROOT, blocks_of, name_of, prose_of
 
 COMMANDS = typer.main.get_command(app).commands

@@ -15,9 +15,10 @@ from regnas.family.polishing import Polishing
 from regnas.losses import FEATURE_LOSSES, LOSSES
 from regnas.networks import NETWORKS
 from regnas.runs.baselines import BASELINES
-from regnas.runs.config import Config, Machine, SearchSettings, presets
+from regnas.runs.config import Config, Machine, SearchSettings
+from regnas.runs.tables import presets
 from regnas.search import ALGORITHMS, REWARDS
-from regnas.supernet import supernet_plugins
+from regnas.supernet import SUPERNETS
 from regnas.training import SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS, Curriculum, Recipe
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import METHODS
@@ -28,7 +29,7 @@ from tests.docs.markdown import ROOT, prose_of, rows_of, sections_of
 CONFIGURATION = sections_of(ROOT / "docs" / "configuration.md")
 REGISTRIES: list[Mapping[str, Any]] = [
     *(BASELINES, METHODS, DATASETS, NETWORKS, LOSSES, FEATURE_LOSSES, REWARDS, ALGORITHMS),
-    *(SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, supernet_plugins()),
+    *(SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, SUPERNETS),
 ]
 TABLES = {
     "`regnas run`": Config,
@@ -42,7 +43,7 @@ TABLES = {
 }
 COMPONENTS: dict[str, Mapping[str, Any]] = {
     "`[data]`": DATASETS,
-    "`[supernet]`": supernet_plugins(),
+    "`[supernet]`": SUPERNETS,
     "Networks of an update": NETWORKS,
     "Methods and baselines": {**BASELINES, **METHODS},
     "Losses of a lesson": LOSSES,
