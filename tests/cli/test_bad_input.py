@@ -107,11 +107,16 @@ def test_an_unknown_configuration_lists_the_presets(command):
     assert 'nor a preset of that name; did you mean "digits"? (presets: ' in lines[0]
 
 
-@pytest.mark.parametrize("assignment", ["training.epochs", "=3", "seed.x=3"])
-def test_a_bad_set_is_refused(command, config, assignment):
-    code, lines = command("validate", config, "--set", assignment)
-    assert code == 2
-    assert "--set" in lines[0]
+@pytest.mark.parametrize(
+    ("assignment", "problem"),
+    [
+        ("training.epochs", 'set must be KEY=VALUE, such as training.epochs=3, got "training.epochs"'),
+        ("=3", 'set must be KEY=VALUE, such as training.epochs=3, got "=3"'),
+        ("seed.x=3", 'set seed.x: "seed" must be a table, got the value 3'),
+    ],
+)
+def test_a_bad_set_is_refused(command, config, assignment, problem):
+    assert command("validate", config, "--set", assignment) == (2, [f"regnas: {problem}"])
 
 
 def test_set_changes_a_key_or_is_checked_like_the_file(command, config):
