@@ -9,7 +9,7 @@ from regnas.flips.special import binomial_tail
 
 def sign_test(negative: int, positive: int) -> float:
     """Two-sided p-value of negative ~ Binomial(negative + positive, 1/2): min(1, 2 P(X <= min(negative, positive)))."""
-    if negative + positive == 0:
+    if abs(negative - positive) <= 1:  # exactly half of the outcomes, or more, are at least as unequal on one side
         return 1.0
     return min(1.0, 2 * binomial_tail(min(negative, positive), negative + positive))
 

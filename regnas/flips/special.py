@@ -19,6 +19,7 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 
 SERIES_FROM = 16.0
 TINY = 1e-300
 MOST_TERMS = 100_000
+MOST_EXACT = 1000  # trials whose tail is a sum of integers: p-values such as 1/2 come out as that
 MOST_STEPS = 200
 LARGEST_LOGIT = 700.0
 LAST_STEP = 1e-8  # Newton's method squares the error: after a step this small, it is below the rounding
@@ -53,6 +54,12 @@ def binomial_tail(count: int, trials: int) -> float:
     """Return P(X <= count) for X ~ Binomial(trials, 1/2): I_(1/2)(trials - count, count + 1)."""
     if count >= trials:
         return 1.0
+    if trials <= MOST_EXACT:
+        term = total = 1  # binomial coefficients, and their sum
+        for successes in range(count):
+            term = term * (trials - successes) // (successes + 1)
+            total += term
+        return total / 2**trials
     a, b = np.array([trials - count], dtype=np.float64), np.array([count + 1], dtype=np.float64)
     half = np.array([0.5])
     return float(_incomplete_beta(a, b, half, half)[0][0])

@@ -78,7 +78,7 @@ def test_a_kept_network_that_its_training_does_not_come_to_is_refused(tmp_path):
     tensors = {name: tensor + 1 for name, tensor in open_store(tmp_path, **LONGER).module(NEW).state_dict().items()}
     write_json(shelf / RECORD, read_json(shelf / RECORD) | {"sha256": save_tensors(shelf / NETWORK, tensors)})
     with pytest.raises(
-        ArtifactError, match=r"must be what its training comes to, got other weights.*Delete the folder"
+        ArtifactError, match=r"must be the result of its training, got other weights.*Delete the folder"
     ):
         watching(tmp_path).module(NEW)
     assert not (shelf / EPOCHS).exists()
