@@ -16,7 +16,7 @@ demo: .venv/installed
 test: .venv/installed-dev
 	$(PYTEST)
 
-# The tests that train nothing and start nothing: about two minutes.
+# The tests that train nothing and start nothing: about half of the time of all tests.
 quick: .venv/installed-dev
 	$(PYTEST) -m "not slow"
 
