@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from regnas.errors import explain_missing_packages
 from regnas.family.manifest import Manifest, Verification, family_folder, verify_family
 from regnas.space import Cost
 
@@ -28,6 +29,7 @@ def verify(path: str | Path) -> Verification:
 
 
 def _count_costs(manifest: Manifest) -> Mapping[str, Cost]:
-    from regnas.family.networks import member_costs  # here: only counting needs torch
+    with explain_missing_packages("counting them"):
+        from regnas.family.networks import member_costs  # here: only counting needs torch
 
-    return member_costs(manifest)
+        return member_costs(manifest)

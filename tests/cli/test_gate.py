@@ -39,7 +39,8 @@ def test_a_few_samples_without_a_flip_do_not_pass(command, pair):
     assert "about 163" in outcome.stdout
 
 
-def test_at_the_limit_it_is_said_that_nothing_settles_it(command, pair):
+def test_at_the_limit_it_is_said_that_nothing_settles_it(command, pair, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     assert "cannot be resolved at this rate" in command("gate", *pair(), "--max-nfr", "0.01").stdout
 
 

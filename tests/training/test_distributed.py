@@ -189,7 +189,7 @@ def test_a_batch_that_they_cannot_share_evenly_is_refused(several, one):
 def test_a_run_folder_that_is_not_the_same_for_all_is_refused(several):
     leader, follower = (told["other_disk"]["failure"] for told in several.told)
     assert leader[:2] == ["EnvironmentProblem", 5]
-    assert f"(of steps {STEPS}, 0)" in leader[2]
+    assert f"(steps {STEPS}, 0)" in leader[2]
     assert follower[:2] == ["FailedElsewhere", 5]
 
 
