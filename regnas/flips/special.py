@@ -59,7 +59,7 @@ def binomial_tail(count: int, trials: int) -> float:
         for successes in range(count):
             term = term * (trials - successes) // (successes + 1)
             total += term
-        return total / 2**trials
+        return total / (1 << trials)
     a, b = np.array([trials - count], dtype=np.float64), np.array([count + 1], dtype=np.float64)
     half = np.array([0.5])
     return float(_incomplete_beta(a, b, half, half)[0][0])
