@@ -75,7 +75,7 @@ def _draw_method(axes: Axes, index: int, settings: Points) -> Line2D:
         "markerfacecolor": color if settings[0]["regnas"] else "white",
         "zorder": 3,
     }
-    joined = np.array([bool(point["setting"]) for point in settings])  # a row without a setting is no one's neighbor
+    joined = np.array([bool(point["setting"]) for point in settings])  # a row without a setting has no neighbor
     axes.plot(x[~joined], y[~joined], linestyle="none", **look)
     [line] = axes.plot(
         x[joined],

@@ -148,7 +148,7 @@ def test_single_member_without_baselines_and_searches_has_a_page(tmp_path: Path)
 
 def test_family_without_flips_says_so(tmp_path: Path) -> None:
     page = page_of(contents(method("family", ("1100", "1110", "1111"))), tmp_path)
-    assert "There is none: every sample that a smaller member has right" in page.text
+    assert "There is none: every sample that a smaller member gets right" in page.text
     assert page.attributes("img") == []
 
 
