@@ -2,16 +2,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.processes import Outcome, regnas
 from tests.tiny import write_tiny, write_tiny_update
 
 settings.register_profile("regnas", deadline=None)  # time belongs into the benchmarks
@@ -32,31 +30,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if TRAINED & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    stdout: str
-    stderr: str
-
-
-def regnas(*arguments: object, cwd: Path | None = None) -> Outcome:
-    """The real command in a process of its own."""
-    command = [sys.executable, "-m", "regnas", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False, timeout=240)
-    return Outcome(done.returncode, done.stdout, done.stderr)
-
-
-def wait_for(condition, process, seconds=120):
-    """Until the moment has come to kill the process."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.005)
-    raise AssertionError("the moment to kill never came")
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Outcome]) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torchmetrics")
 
 from regnas.metrics import NegativeFlipRate, PositiveFlipRate, RelativeNegativeFlipRate  # noqa: E402
+from tests.processes import PythonProcess  # noqa: E402
 
 METRICS = (NegativeFlipRate, PositiveFlipRate, RelativeNegativeFlipRate)
 
@@ -113,20 +113,11 @@ dist.destroy_process_group()
 def test_two_processes_compute_the_rate_of_all_samples(tmp_path):
     import json
 
-    script = tmp_path / "worker.py"
-    script.write_text(WORKER)
-    root = Path(__file__).parent.parent
-    processes = [
-        subprocess.Popen(
-            [sys.executable, str(script), str(rank), str(tmp_path / "store")],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root,
-        )
-        for rank in range(2)
-    ]  # fmt: skip
-    outputs = [process.communicate(timeout=240) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], outputs
-    for printed, _ in outputs:
-        found, new, old, target = json.loads(printed)
+    processes = [PythonProcess("-c", WORKER, rank, tmp_path / "store") for rank in range(2)]
+    outcomes = [process.finish() for process in processes]
+    assert [outcome.code for outcome in outcomes] == [0, 0], outcomes
+    for outcome in outcomes:
+        found, new, old, target = json.loads(outcome.stdout)
         assert found == pytest.approx(expected(*map(np.array, (new, old, target))), rel=1e-6)
 
 

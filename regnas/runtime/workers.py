@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from graphlib import TopologicalSorter
+from multiprocessing import connection, forkserver, parent_process
+from multiprocessing.context import BaseContext
 from multiprocessing.synchronize import Event
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import multiprocessing
@@ -43,9 +46,9 @@ def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None],
             yield job
         return
     check_importable((work, jobs))
-    context = multiprocessing.get_context("spawn")
+    context = worker_context(work)
     stop = context.Event()
-    arguments = (os.getpid(), stop, torch.get_num_threads())
+    arguments = (stop, torch.get_num_threads())
     with ProcessPoolExecutor(workers, context, initializer=_prepare_worker, initargs=arguments) as pool:
         try:
             yield from _schedule(jobs, lambda job: pool.submit(work, job))
@@ -65,9 +68,9 @@ class WorkerProcess:
 
     def __init__(self, prepare: Callable[[Prepared], None], argument: Prepared) -> None:
         check_importable((prepare, argument))
-        context = multiprocessing.get_context("spawn")
+        context = worker_context(prepare)
         self._stop = context.Event()
-        arguments = (os.getpid(), self._stop, torch.get_num_threads(), prepare, argument)
+        arguments = (self._stop, torch.get_num_threads(), prepare, argument)
         self._pool = ProcessPoolExecutor(1, context, initializer=_prepare_with, initargs=arguments)
 
     def submit(self, call: Callable[[Argument], Result], argument: Argument) -> Future[Result]:
@@ -77,6 +80,27 @@ class WorkerProcess:
         """Stop the process at its next safe place."""
         self._stop.set()
         self._pool.shutdown(cancel_futures=True)
+
+
+def worker_context(call: Callable[..., Any]) -> BaseContext:
+    """Return how the worker processes of ``call`` start.
+
+    On Linux, one server process imports the module of the call, and torch with it, and forks all workers. They start at
+    once and share the memory of what is imported. Elsewhere it is not safe to fork after such imports.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context: BaseContext = multiprocessing.get_context("forkserver")
+    while isinstance(call, partial):
+        call = call.func
+    forkserver.set_forkserver_preload([call.__module__])  # of no effect if the server runs already
+    # Blocked in the server and its workers: a terminal sends the signal to all of them, and the parent decides.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    return context
 
 
 def _schedule(jobs: Mapping[Job, Sequence[Job]], submit: Callable[[Job], Future[None]]) -> Iterator[Job]:
@@ -94,23 +118,23 @@ def _schedule(jobs: Mapping[Job, Sequence[Job]], submit: Callable[[Job], Future[
         signals.stop_if_asked()
 
 
-def _prepare_worker(parent: int, stop: Event, threads: int) -> None:
+def _prepare_worker(stop: Event, threads: int) -> None:
     torch.set_num_threads(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_watch, args=(parent, stop), daemon=True).start()
+    threading.Thread(target=_watch, args=(stop,), daemon=True).start()
 
 
-def _prepare_with(
-    parent: int, stop: Event, threads: int, prepare: Callable[[Prepared], None], argument: Prepared
-) -> None:
-    _prepare_worker(parent, stop, threads)
+def _prepare_with(stop: Event, threads: int, prepare: Callable[[Prepared], None], argument: Prepared) -> None:
+    _prepare_worker(stop, threads)
     prepare(argument)
 
 
-def _watch(parent: int, stop: Event) -> None:
-    while os.getppid() == parent:
+def _watch(stop: Event) -> None:
+    """Pass on a request to stop, and end with the parent, however it ends."""
+    parent = parent_process()
+    assert parent is not None
+    while not connection.wait([parent.sentinel], POLL_SECONDS):
         if stop.is_set():
             signals.ask_to_stop(signal.SIGTERM)
-        time.sleep(POLL_SECONDS)
     os._exit(1)

@@ -7,8 +7,9 @@ from contextlib import redirect_stderr, redirect_stdout
 import pytest
 
 from regnas.cli import exit_code
-from tests.conftest import Outcome, made_once
+from tests.conftest import made_once
 from tests.prediction.fixtures import brightness_onnx, checkpoints
+from tests.processes import Outcome
 from tests.tiny import write_tiny_update
 
 __all__ = ["brightness_onnx", "checkpoints"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +20,7 @@ from regnas.family.manifest import metadata_of, read_manifest, write_manifest
 from regnas.flips import flip_table_from_correctness
 from regnas.runtime.files import write_bytes
 from regnas.runtime.signals import ask_to_stop
-from tests.conftest import wait_for
+from tests.processes import start_regnas
 
 pytestmark = pytest.mark.slow
 
@@ -224,15 +222,9 @@ def test_calibration_sees_training_images_only(run_copy, finished_run, command, 
 def test_killed_in_the_middle_the_family_is_whole_and_the_same_command_ends_with_the_same_bytes(
     run_copy, exported_run, command
 ):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "regnas", "export", str(run_copy), "--format", "torch-export"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for(lambda: (run_copy / "family" / "medium.pt2").exists(), process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process = start_regnas("export", run_copy, "--format", "torch-export")
+    process.wait_for(lambda: (run_copy / "family" / "medium.pt2").exists())
+    process.kill()
     outcome = command("verify", run_copy)
     assert outcome.code == 0, outcome.stderr
     assert "'medium.pt2' is not listed in the manifest" in outcome.stdout

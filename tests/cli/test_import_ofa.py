@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -16,7 +13,7 @@ from regnas.runtime import tensors as tensor_files
 from regnas.runtime.files import sha256_of
 from regnas.supernet import Published
 from regnas.supernet.imports import downloading
-from tests.conftest import wait_for
+from tests.processes import PythonProcess
 from tests.supernet.imports.lake import Lake, deep, empty_store, install_lake, server, trained
 
 NAME = "lake_d12_w1.0"
@@ -212,10 +209,9 @@ exit_code(sys.argv[1:])
 def test_killed_while_it_writes_nothing_counts_as_imported(command, original, tmp_path):
     to = tmp_path / "kept"
     arguments = ["import-ofa", str(original), "--to", str(to)]
-    command_line = [sys.executable, "-c", KILLED, *arguments]
-    with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        wait_for(lambda: process.stdout.readline() == b"written\n", process)
-        process.send_signal(signal.SIGKILL)
+    process = PythonProcess("-c", KILLED, *arguments)
+    process.wait_for(lambda: process.stdout == "written\n")
+    process.kill()
     assert not [path for path in to.iterdir() if not path.name.startswith(".")]
     outcome = command(*arguments)
     assert outcome.stdout.startswith("mine is imported")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 
-from tests.conftest import wait_for
+from tests.processes import start_regnas
 
 pytestmark = pytest.mark.slow
 
 
 def start(config, run):
-    command = [sys.executable, "-m", "regnas", "run", str(config), "--out", str(run), "--resume"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return start_regnas("run", config, "--out", run, "--resume")
 
 
 def candidates(run):
@@ -50,9 +47,8 @@ def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(fin
     config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
     for moment in MOMENTS.values():
         process = start(config, run)
-        wait_for(lambda moment=moment: moment(run), process)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.wait_for(lambda moment=moment: moment(run))
+        process.kill()
     outcome = command("run", config, "--out", run, "--resume")
     assert outcome.code == 0, outcome.stderr
     assert family(run) == family(finished_run)
@@ -68,11 +64,11 @@ def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(fin
 def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(finished_run, tmp_path, command, number, code, moment):
     config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
     process = start(config, run)
-    wait_for(lambda: MOMENTS[moment](run), process)
+    process.wait_for(lambda: MOMENTS[moment](run))
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == code
-    assert f"continue with: regnas run {run} --resume" in stderr
-    assert f"interrupted by {signal.Signals(number).name}" in stderr
+    stopped = process.finish(60)
+    assert stopped.code == code
+    assert f"continue with: regnas run {run} --resume" in stopped.stderr
+    assert f"interrupted by {signal.Signals(number).name}" in stopped.stderr
     assert command("export", run).code == 0
     assert family(run) == family(finished_run)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import subprocess
-import sys
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.conftest import regnas, wait_for
+from tests.processes import regnas, start_regnas
 
 pytestmark = pytest.mark.slow
 
@@ -120,11 +117,9 @@ def test_weights_that_polishing_makes_worse_are_not_kept(run, finished_run, comm
 
 
 def test_killed_while_it_polishes_it_ends_with_the_same_bytes(run, polished_run):
-    command = [sys.executable, "-m", "regnas", "polish", str(run), *SETTINGS]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    wait_for(lambda: list(run.glob("polish/*/*/plain/step-*.safetensors")), process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process = start_regnas("polish", run, *SETTINGS)
+    process.wait_for(lambda: list(run.glob("polish/*/*/plain/step-*.safetensors")))
+    process.kill()
     outcome = regnas("report", run)  # the run remembers that it is polished, and how
     assert outcome.code == 0, outcome.stderr
     assert family(run) == family(polished_run)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from regnas.flips import load_predictions
+from tests.processes import regnas
 from tests.tiny import write_tiny, write_tiny_update
 
 pytestmark = pytest.mark.slow
@@ -19,8 +20,6 @@ METHODS = 'methods={ none = {}, focal_distillation_lm = { weight = "auto" }, bcw
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory):
     """An update whose methods were tuned, and its configuration."""
-    from tests.conftest import regnas
-
     folder = tmp_path_factory.mktemp("tuned")
     config = write_tiny_update(folder)
     regnas("update", config, "--set", METHODS, "--set", "seeds=[0]", "--out", folder / "run")

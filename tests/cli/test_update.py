@@ -14,7 +14,7 @@ from regnas.runs.tables import is_update, load_table, presets
 from regnas.updates.config import parse_update
 from regnas.updates.methods import METHODS
 from tests.cli.update_runs import arrays_of, correct_of, method_of, predicted_by, records, results_of
-from tests.conftest import Outcome
+from tests.processes import Outcome
 from tests.report.helpers import pictures
 from tests.tiny import write_tiny_update
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from regnas.cli import exit_code
-from tests.conftest import wait_for
+from tests.processes import start_regnas
 from tests.tiny import write_tiny_update
 
 pytestmark = pytest.mark.slow
@@ -27,14 +24,6 @@ def unbroken(tmp_path_factory):
     config.write_text(text.replace("epochs = 2", "epochs = 8").replace("epochs = 1\n", "epochs = 4\n"))
     assert exit_code(["update", str(config), "--out", str(folder / "run")]) == 0
     return config, (folder / "run" / "report" / "update.json").read_bytes()
-
-
-def start(*arguments):
-    """In a group of its own, so that the whole of it can be killed."""
-    command = [sys.executable, "-m", "regnas", "update", *map(str, arguments)]
-    return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
 
 
 def finished(cache):
@@ -68,10 +57,9 @@ def test_killed_again_and_again_the_numbers_are_the_same(unbroken, tmp_path):
     target = [config, "--set", f"cache={cache}", "--out", run]
     known, begun = {}, set()
     for moment in MOMENTS.values():
-        process = start(*target)
-        wait_for(lambda moment=moment: moment(cache), process)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        process = start_regnas("update", *target)
+        process.wait_for(lambda moment=moment: moment(cache))
+        process.kill()
         assert process.returncode == -signal.SIGKILL
         assert not (run / "report").exists()
         now = finished(cache)
@@ -91,15 +79,15 @@ def test_killed_again_and_again_the_numbers_are_the_same(unbroken, tmp_path):
 
 def test_a_signal_stops_after_a_checkpoint_and_the_printed_command_goes_on(unbroken, tmp_path):
     (config, expected), run, cache = unbroken, tmp_path / "a run", tmp_path / "cache"
-    process = start(config, "--set", f"cache={cache}", "--out", run)
-    wait_for(lambda: len(finished(cache)) >= 2 and in_training(cache), process)
-    os.kill(process.pid, signal.SIGTERM)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 143
-    assert "regnas: interrupted by SIGTERM; everything up to here is kept" in stderr
+    process = start_regnas("update", config, "--set", f"cache={cache}", "--out", run)
+    process.wait_for(lambda: len(finished(cache)) >= 2 and in_training(cache))
+    process.send_signal(signal.SIGTERM)
+    stopped = process.finish(60)
+    assert stopped.code == 143
+    assert "regnas: interrupted by SIGTERM; everything up to here is kept" in stopped.stderr
     assert in_training(cache)
     known = finished(cache)
-    (command,) = re.findall(r"^continue with: regnas (.*)$", stderr, flags=re.MULTILINE)
+    (command,) = re.findall(r"^continue with: regnas (.*)$", stopped.stderr, flags=re.MULTILINE)
     assert exit_code(shlex.split(command)) == 0
     assert (run / "report" / "update.json").read_bytes() == expected
     after = finished(cache)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +14,7 @@ import torch
 from safetensors.torch import load, load_file
 
 from regnas.cli import exit_code
-from tests.conftest import wait_for
+from tests.processes import PythonProcess
 from tests.tiny import write_tiny
 from tests.training.together import BATCH, STEPS, Scenarios
 
@@ -37,24 +35,17 @@ def start(*command):
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
     place |= dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(PROCESSES))
     return [
-        subprocess.Popen(
-            [sys.executable, *map(str, command)],
-            env=os.environ | place | dict.fromkeys(("RANK", "LOCAL_RANK"), str(rank)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        PythonProcess(*command, variables=place | dict.fromkeys(("RANK", "LOCAL_RANK"), str(rank)))
         for rank in range(PROCESSES)
     ]
 
 
 def finish(processes):
     try:
-        ends = [process.communicate(timeout=PATIENCE) for process in processes]
+        return [process.finish(PATIENCE) for process in processes]
     finally:
         for process in processes:
             process.kill()
-    return [(process.returncode, *end) for process, end in zip(processes, ends, strict=True)]
 
 
 class Results:
@@ -80,8 +71,8 @@ def several(tmp_path_factory, config):
     """All scenarios and, by the command, a training in ``unbroken``."""
     folder = tmp_path_factory.mktemp("several")
     ends = finish(start("-m", "tests.training.together", folder, config, free_port()))
-    assert [code for code, _, _ in ends] == [0] * PROCESSES, ends
-    return Results(folder, PROCESSES, [stdout for _, stdout, _ in ends])
+    assert [end.code for end in ends] == [0] * PROCESSES, ends
+    return Results(folder, PROCESSES, [end.stdout for end in ends])
 
 
 @pytest.fixture(scope="module")
@@ -214,11 +205,10 @@ def killed(config, run):
     """Two processes that are killed in their training, after a checkpoint."""
     processes = start("-m", "regnas", "train", config, "--out", run)
     try:
-        wait_for(lambda: (run / "supernet" / "step-2.safetensors").exists(), processes[0], PATIENCE)
+        processes[0].wait_for(lambda: (run / "supernet" / "step-2.safetensors").exists(), PATIENCE)
     finally:
         for process in processes:
-            process.send_signal(signal.SIGKILL)
-        finish(processes)
+            process.kill()
 
 
 def test_torchrun_killed_and_resumed_ends_with_the_same_bytes_and_its_leader_goes_on_alone(several, config, tmp_path):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +24,22 @@ from regnas.training import Prepared, batches_of, calibrate, group_batch_size, p
 Predicted = NDArray[np.int64]  # [samples], the class of the highest logit
 
 FOLDING_IMAGES = 16
+ALIGNMENT = 64  # bytes; what torch gives to a tensor of its own
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies inside a tensor of bytes."""
+
+    name: str
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]  # kept: the order in memory decides how convolutions round
+    offset: int
+
+    def view(self, packed: Tensor) -> Tensor:
+        end = self.offset + math.prod(self.shape) * self.dtype.itemsize
+        return packed[self.offset : end].view(self.dtype).as_strided(self.shape, self.stride)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +60,32 @@ class SupernetWeights:
         supernet = self.plugin.supernet(self.input_shape, self.classes)
         supernet.load_state_dict(self.tensors, assign=True)
         return supernet.eval()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpack_weights, (self.plugin, self.input_shape, self.classes, *self._packed)
+
+    @cached_property
+    def _packed(self) -> tuple[Tensor, list[Place]]:
+        """All tensors in one, and the place of each in it.
+
+        A tensor that processes share takes a file descriptor, and a worker can be sent about 250 of them. A supernet
+        has more tensors than that.
+        """
+        places, end = [], 0
+        for name, tensor in self.tensors.items():
+            dense = torch.empty_like(tensor)  # the same order in memory, without gaps
+            places.append(Place(name, tensor.dtype, tensor.shape, dense.stride(), end))
+            end += math.ceil(tensor.nbytes / ALIGNMENT) * ALIGNMENT
+        packed = torch.empty(end, dtype=torch.uint8)
+        for place in places:
+            place.view(packed).copy_(self.tensors[place.name])
+        return packed, places
+
+
+def _unpack_weights(
+    plugin: SupernetPlugin, input_shape: InputShape, classes: int, packed: Tensor, places: list[Place]
+) -> SupernetWeights:
+    return SupernetWeights(plugin, input_shape, classes, {place.name: place.view(packed) for place in places})
 
 
 class CandidateRunner:
