@@ -21,7 +21,14 @@ from dataclasses import dataclass
 from multiprocessing import forkserver
 from pathlib import Path
 
-IMPORTED = ("regnas.runs.pipeline", "regnas.updates.study", "torchvision", "sklearn.datasets", "tests.processes")
+IMPORTED = (
+    "regnas.runs.pipeline",
+    "regnas.updates.study",
+    "torch._dynamo",
+    "torchvision",
+    "sklearn.datasets",
+    "tests.processes",
+)
 
 
 @dataclass(frozen=True)

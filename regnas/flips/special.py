@@ -8,6 +8,7 @@ two: they agree to 9 digits or better.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,7 +38,15 @@ def student_t_quantile(freedom: ArrayLike, probability: float) -> Floats:
 
     T^2 / (T^2 + f) follows the beta distribution with a = 1/2 and b = f/2, for f degrees of freedom.
     """
-    degrees = np.asarray(freedom, dtype=np.float64)
+    given = np.asarray(freedom, dtype=np.float64)
+    degrees, places = np.unique(given, return_inverse=True)
+    return _student_t_quantiles(tuple(degrees.tolist()), probability)[places].reshape(given.shape)
+
+
+@lru_cache(maxsize=256)
+def _student_t_quantiles(freedom: tuple[float, ...], probability: float) -> Floats:
+    """Kept, because all rates of a comparison share their numbers of samples and clusters."""
+    degrees = np.array(freedom)
     if probability == 0.5:
         return np.zeros(degrees.shape)
     return np.sqrt(degrees) * np.exp(_logit_quantile(0.5, degrees / 2, 2 * probability - 1) / 2)
@@ -169,7 +178,8 @@ def _fraction(a: Floats, b: Floats, x: Floats) -> Floats:
 
 
 def _away_from_zero(values: Floats) -> Floats:
-    return np.where(np.abs(values) < TINY, TINY, values)
+    """Change 0 alone: next to any other value, which is a sum with 1, this is below the rounding."""
+    return values + TINY
 
 
 def _expit(logit: Floats) -> Floats:

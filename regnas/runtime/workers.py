@@ -93,7 +93,8 @@ def worker_context(call: Callable[..., Any]) -> BaseContext:
     context: BaseContext = multiprocessing.get_context("forkserver")
     while isinstance(call, partial):
         call = call.func
-    forkserver.set_forkserver_preload([call.__module__])  # of no effect if the server runs already
+    # torch imports its compiler with the first optimizer, which takes longer than all else.
+    forkserver.set_forkserver_preload([call.__module__, "torch._dynamo"])  # of no effect if the server runs already
     # Blocked in the server and its workers: a terminal sends the signal to all of them, and the parent decides.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -59,7 +59,7 @@ def test_an_ensemble_of_supernets_is_trained_first_and_counted(tmp_path, command
 
 def test_interpolation_puts_the_supernet_between_its_two_ends(tmp_path, command):
     sets = ["--set", "curriculum.interpolation=0.5", "--set", "baselines={}", "--set", "search.candidates=2"]
-    outcome = command("run", write_tiny(tmp_path), "--out", tmp_path / "run", *sets)
+    outcome = command("export", write_tiny(tmp_path), "--out", tmp_path / "run", *sets)
     assert outcome.code == 0, outcome.stderr
     folder = tmp_path / "run" / "supernet"
     plain, congruent = (last_checkpoint(folder / end).part("model") for end in ("plain", "congruent"))

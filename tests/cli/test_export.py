@@ -27,6 +27,8 @@ pytestmark = pytest.mark.slow
 MEMBERS = ("small", "medium", "large")
 FILES = {f"{member}.{suffix}" for member in MEMBERS for suffix in ("safetensors", "onnx", "int8.onnx", "pt2", "md")}
 
+WITHOUT_REPORT = shutil.ignore_patterns("report")  # which a changed family would get anew
+
 
 def content(run):
     return {path.name: path.read_bytes() for path in (run / "family").iterdir()}
@@ -38,12 +40,12 @@ def manifest_of(run):
 
 @pytest.fixture
 def run_copy(finished_run, tmp_path):
-    return shutil.copytree(finished_run, tmp_path / "run")
+    return shutil.copytree(finished_run, tmp_path / "run", ignore=WITHOUT_REPORT)
 
 
 @pytest.fixture
 def exported_copy(exported_run, tmp_path):
-    return shutil.copytree(exported_run, tmp_path / "run")
+    return shutil.copytree(exported_run, tmp_path / "run", ignore=WITHOUT_REPORT)
 
 
 @pytest.fixture(scope="module")
