@@ -15,9 +15,24 @@ from tests.tiny import write_tiny_update
 __all__ = ["brightness_onnx", "checkpoints"]
 
 
+@pytest.fixture(scope="session")
+def empty_picture():
+    from matplotlib.figure import Figure
+
+    from regnas.report.kit.figures import picture
+
+    return picture(Figure)
+
+
 @pytest.fixture
-def command(capsys):
-    """The command in this process, which is faster where nothing depends on the process."""
+def command(capsys, monkeypatch, empty_picture):
+    """The command in this process, which is faster if nothing depends on the process.
+
+    Figures are set up and come out empty: to lay them out takes longer than all else in a tiny run. The finished runs,
+    which processes of their own made, and the tests of ``regnas.report`` have them whole.
+    """
+    monkeypatch.setattr("regnas.report.kit.figures._svg", lambda figure: empty_picture.svg)
+    monkeypatch.setattr("regnas.report.kit.figures._png", lambda figure: empty_picture.png)
 
     def call(*arguments):
         code = exit_code(list(map(str, arguments)))

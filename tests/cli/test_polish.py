@@ -115,11 +115,11 @@ def test_weights_that_polishing_makes_worse_are_not_kept(run, finished_run, comm
         assert all(torch.equal(tensor, weights(run)[file][name]) for name, tensor in tensors.items())
 
 
-def test_killed_while_it_polishes_it_ends_with_the_same_bytes(run, polished_run):
+def test_killed_while_it_polishes_it_ends_with_the_same_bytes(run, polished_run, command):
     process = start_regnas("polish", run, *SETTINGS)
     process.wait_for(lambda: list(run.glob("polish/*/*/plain/step-*.safetensors")))
     process.kill()
-    outcome = regnas("export", run)  # the run remembers that it is polished, and how
+    outcome = command("report", run)  # the run remembers that it is polished, and how
     assert outcome.code == 0, outcome.stderr
     assert family(run) == family(polished_run)
 

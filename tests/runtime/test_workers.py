@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from graphlib import CycleError
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from regnas.errors import DataError, EnvironmentProblem
 from regnas.runtime.workers import run_in_order
+from tests.processes import PythonProcess
 
 JOBS = {"c": ("a", "b"), "a": (), "b": ("a",), "d": ()}
 
@@ -63,3 +65,43 @@ def test_jobs_that_depend_on_all_before_them_are_ordered_at_once():
 def test_jobs_that_wait_for_one_another_are_refused():
     with pytest.raises(CycleError):
         list(run_in_order({"a": ("b",), "b": ("a",)}, lambda job: None, 1))
+
+
+WITH_A_WORKER = """
+import os, sys, time
+from regnas.runtime.workers import WorkerProcess
+from tests.runtime.test_workers import prepare, process_number
+worker = WorkerProcess(prepare, None)
+print(worker.submit(process_number, None).result(), flush=True)
+time.sleep(600)
+"""
+
+
+def prepare(argument: None) -> None:
+    pass
+
+
+def process_number(argument: None) -> int:
+    return os.getpid()
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_a_worker_ends_with_its_parent_even_if_that_is_killed():
+    parent = PythonProcess("-c", WITH_A_WORKER)
+    parent.wait_for(lambda: parent.stdout.endswith("\n"))
+    worker = int(parent.stdout)
+    assert worker != parent.pid
+    assert is_running(worker)
+    parent.kill()
+    deadline = time.monotonic() + 60
+    while is_running(worker):
+        assert time.monotonic() < deadline, "the worker outlived its parent"
+        time.sleep(0.01)
