@@ -49,7 +49,8 @@ def _student_t_quantiles(freedom: tuple[float, ...], probability: float) -> Floa
     degrees = np.array(freedom)
     if probability == 0.5:
         return np.zeros(degrees.shape)
-    return np.sqrt(degrees) * np.exp(_logit_quantile(0.5, degrees / 2, 2 * probability - 1) / 2)
+    quantiles: Floats = np.sqrt(degrees) * np.exp(_logit_quantile(0.5, degrees / 2, 2 * probability - 1) / 2)
+    return quantiles
 
 
 def normal_quantile(probability: float) -> float:
