@@ -63,8 +63,8 @@ def watched_variants(values: UpdateConfig, variants: Sequence[Variant], labels: 
 
 def watching(job: UpdateJob, variants: Iterable[Variant]) -> UpdateJob:
     """The same job, whose stores keep the answers by epoch of these variants' new models."""
-    watched = frozenset(variant.plan[-1] for variant in variants)
-    return replace(job, stores={seed: replace(store, watched=watched) for seed, store in job.stores.items()})
+    watched = [model for variant in variants if isinstance(model := variant.plan[-1], Training)]
+    return replace(job, stores={seed: store.watching(watched) for seed, store in job.stores.items()})
 
 
 def evaluate_by_epoch(job: UpdateJob, variants: Sequence[Variant], titles: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -169,6 +169,13 @@ class ModelStore:
 
     # What is known of a training
 
+    def watching(self, models: Iterable[Training]) -> ModelStore:
+        """Return a store that keeps the answers by epoch of these models.
+
+        It has no networks in memory: one that was made unwatched would hide that its answers are missing.
+        """
+        return replace(self, watched=frozenset(models), _modules=_module_cache())
+
     def name_of(self, model: Training) -> str:
         """Short, for logs and reports: whose training it is, and the beginning of its digest."""
         return " ".join(filter(None, (getattr(model, "replicate", ""), self.identity(model)[:6])))
