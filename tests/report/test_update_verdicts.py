@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from regnas.report.update.measures import Difference
+from regnas.report.update.methods import MethodResult
 from regnas.report.update.verdicts import update_verdict
 
-from .update_helpers import Json, difference, method, none, update
+from .update_helpers import difference, method, noise_floor, none, update, with_pairs
 
 ERRORS = [(0.20, 0.22), (0.11, 0.11)]
 
 
-def treated(name: str, flips: tuple[float, ...], gap: Json, error_gap: Json | None = None, **changes: object) -> Json:
+def treated(
+    name: str, flips: tuple[float, ...], gap: Difference, error_gap: Difference | None = None, **changes: object
+) -> MethodResult:
     errors = [values[: len(flips)] for values in ERRORS]
     return method(name, errors, [flips], gap, error_gap or difference(0.001), **changes)
 
@@ -75,7 +81,7 @@ def test_one_seed_says_that_training_is_not_covered() -> None:
 
 
 def test_flips_no_more_than_chance_brings_are_called_so() -> None:
-    floor = update(none())["noise_floor"] | {"nfr": none()["pairs"][0]["nfr"]}
+    floor = noise_floor(nfr=none().pairs[0].nfr)
     verdict = update_verdict(update(none(), treated("good", (0.030, 0.030), difference(-0.012)), noise_floor=floor))
     assert "no treatment (4.20 ± 0.28 %) is within this noise floor and good (3.00 ± 0.00 %) is 1.20 points below" in (
         " ".join(verdict)
@@ -91,22 +97,21 @@ def test_chain_wins_by_pairs_and_loses_when_one_pair_is_worse() -> None:
     models = ("small", "medium", "large")
     base = method("none", [(0.3,), (0.2,), (0.1,)], [(0.03,), (0.03,), (0.03,)], models=models)
     better = method("b", [(0.3,), (0.2,), (0.1,)], [(0.03,), (0.01,), (0.01,)], None, difference(0), models)
-    for pair, gap in zip(better["pairs"], (0.0, -0.02, -0.02), strict=True):
-        pair["nfr_difference"] = pair["nfr_difference_to_none"] = difference(gap)
-    results = update(base, better, models=list(models))
-    assert (
-        "NFR 1.67 %, 1.33 points less than no treatment, beyond the interval in 2 of 3 pairs"
-        in (update_verdict(results)[0])
-    )
-    better["pairs"][0] |= {"nfr_difference": difference(0.01), "nfr_difference_to_none": difference(0.01)}
-    assert update_verdict(results)[0].endswith("the closest is b (-1.00 points, beyond the interval in 2 of 3 pairs).")
+
+    def headline(*gaps: float) -> str:
+        changes = [{"nfr_difference": difference(gap), "nfr_difference_to_none": difference(gap)} for gap in gaps]
+        return update_verdict(update(base, with_pairs(better, *changes), models=models))[0]
+
+    won = "NFR 1.67 %, 1.33 points less than no treatment, beyond the interval in 2 of 3 pairs"
+    assert won in headline(0.0, -0.02, -0.02)
+    lost = headline(0.01, -0.02, -0.02)
+    assert lost.endswith("the closest is b (-1.00 points, beyond the interval in 2 of 3 pairs).")
 
 
-def fine_tuned(name: str, flips: float, to_tuned: float, **changes: object) -> Json:
+def fine_tuned(name: str, flips: float, to_tuned: float, error_gap: Difference | None = None) -> MethodResult:
     """A method that starts from the old weights; no treatment flips 4.2 %."""
-    made = treated(name, (flips, flips), difference(to_tuned), counterpart="fine_tuning", **changes)
-    made["pairs"][0]["nfr_difference_to_none"] = difference(flips - 0.042)
-    return made
+    made = treated(name, (flips, flips), difference(to_tuned), error_gap, counterpart="fine_tuning")
+    return with_pairs(made, {"nfr_difference_to_none": difference(flips - 0.042)})
 
 
 def test_fine_tuning_methods_have_to_beat_fine_tuning_as_well() -> None:
@@ -126,9 +131,8 @@ def test_fine_tuning_methods_have_to_beat_fine_tuning_as_well() -> None:
 
 
 def test_errors_are_judged_against_no_treatment_whatever_the_counterpart() -> None:
-    price = fine_tuned("price", 0.010, -0.010)
-    price["error_rate_difference"] = difference(0.0)  # no more than fine-tuning
-    price["error_rate_difference_to_none"] = difference(0.02)
+    price = fine_tuned("price", 0.010, -0.010, error_gap=difference(0.0))  # no more errors than fine-tuning has
+    price = replace(price, error_rate_difference_to_none=difference(0.02))
     headline, sentence, *_ = update_verdict(update(none(), price))
     assert headline.startswith("No method has fewer negative flips than its counterpart beyond the interval")
     assert "price has an NFR of 1.00 ± 0.00 %, but its error rate is higher (+2.00 [1.80, 2.20] points)" in sentence
