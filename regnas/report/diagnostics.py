@@ -92,19 +92,19 @@ def summary(diagnostics: FlipDiagnostics) -> str:
     if not method.negative_flips:
         return f"{method.title}: no sample flips from {old} to {new}."
     last, auroc = method.reference_uncertainty.most_uncertain, method.reference_uncertainty.auroc
-    where = "tenth" if len(method.reference_uncertainty.bins) == BINS else f"{last.samples:,} samples"
-    certain = f"{100 * last.share_of_flips:.0f} % are among the {where} that {old} is least certain of"
+    where = "tenth of the samples" if len(method.reference_uncertainty.bins) == BINS else f"{last.samples:,} samples"
+    certain = f"{100 * last.share_of_flips:.0f} % are among the {where} that {old} is least certain about"
     if auroc is not None:
-        certain += f" (a flip is less certain than another sample in {100 * auroc:.0f} % of all such pairs)"
+        certain += f" (in {100 * auroc:.0f} % of all pairs of a flip and another sample, the flip is less certain)"
     shares, common = share_by_rank(method.flips), share_by_rank(method.common_errors)
-    second = f"The class that {new} answers wrongly ranks second in {old} for {100 * shares[1]:.0f} % of the flips"
+    second = f"The wrong class that {new} predicts ranks second in {old} for {100 * shares[1]:.0f} % of the flips"
     margins = _margins(method.flips)
     sentences = [f"{method.title}: of {method.negative_flips:,} negative flips from {old} to {new}, {certain}."]
-    sentences += [f"{second} and below the third for {100 * sum(shares[3:]):.0f} %."]
-    sentences += [f"p(true class) − p(wrong class) is {margins[0]} in {old} and {margins[1]} in {new} (median)."]
+    sentences += [f"{second} and below third for {100 * sum(shares[3:]):.0f} %."]
+    sentences += [f"The median of p(true class) − p(wrong class) is {margins[0]} in {old} and {margins[1]} in {new}."]
     if method.common_errors.samples:
-        own = f"On the {method.common_errors.samples:,} errors of both models {old} answers the same wrong class"
-        sentences.append(f"{own} in {100 * common[0]:.0f} %.")
+        errors = f"the {method.common_errors.samples:,} samples that both models get wrong"
+        sentences.append(f"Of {errors}, {100 * common[0]:.0f} % have the same wrong class in both.")
     return " ".join(sentences)
 
 

@@ -10,9 +10,9 @@ from regnas.report.kit.json_values import Text
 
 TITLE = "Chosen on the search split"
 EXPLANATION = (
-    "Keys that the configuration leaves to regnas. Of the values that are as accurate as no treatment within one "
-    "standard error, the one with the fewest flips is chosen; the grid is extended while the choice lies at its end. "
-    "The report split has no part in it. Cost: what training the whole grid took, as a multiple of training without "
+    'Keys that are "auto" in the configuration. Among the values that are as accurate as no treatment, within one '
+    "standard error, the one with the fewest flips is chosen. The grid is extended while the choice lies at one of its "
+    "ends. The report split is not used. Cost: the training of the whole grid, as a multiple of training without "
     "treatment."
 )
 HEADER = ("Key", "Chosen", "Tried: error rate / NFR on the search split (%)", "Cost")
@@ -85,7 +85,7 @@ def _tried(choice: Choice) -> str:
 def _note(choice: Choice) -> str:
     if not choice.eligible:
         return " (none was as accurate as no treatment)"
-    return " (the end of the grid)" if choice.at_edge and choice.tried else ""
+    return " (at the end of the grid)" if choice.at_edge and choice.tried else ""
 
 
 def _cost(choice: Choice) -> str:

@@ -45,9 +45,9 @@ def test_what_one_sees_is_said_in_words(diagnostics):
     text = summary(diagnostics)
     # the entropy of sample 0 is between those of 2 (larger, as 0.3 and 0.6 are more even with 0.1) and 1
     assert text.startswith("No treatment: of 1 negative flips from old to new, ")
-    assert "ranks second in old for 100 % of the flips and below the third for 0 %" in text
-    assert "p(true class) − p(wrong class) is +0.10 in old and −0.50 in new (median)" in text
-    assert text.endswith("On the 1 errors of both models old answers the same wrong class in 100 %.")
+    assert "class that new predicts ranks second in old for 100 % of the flips and below third for 0 %." in text
+    assert "The median of p(true class) − p(wrong class) is +0.10 in old and −0.50 in new." in text
+    assert text.endswith("Of the 1 samples that both models get wrong, 100 % have the same wrong class in both.")
 
 
 def test_the_table_has_a_row_a_method_and_dashes_without_flips(diagnostics):

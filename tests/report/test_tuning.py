@@ -23,7 +23,7 @@ def test_rows_have_the_grid_the_choice_and_its_cost():
 
 def test_a_choice_at_the_end_of_its_ladder_says_so():
     (row,) = tuning_rows([Choice("fd", "weight", 1.0, TUNED.tried, at_edge=True, cost=1.0)])
-    assert row[1] == "1 (the end of the grid)"
+    assert row[1] == "1 (at the end of the grid)"
 
 
 def test_choices_come_back_as_a_table_of_a_configuration():

@@ -56,8 +56,8 @@ def test_methods_that_start_from_the_old_weights_are_marked() -> None:
     [rows] = tables(text)
     assert "NFR - counterpart [95 %]" in rows[0]
     assert [row[0] for row in rows[1:]] == ["No treatment", "Fine-tuning", "bcwi †"]
-    assert "†: starts from the old weights and is compared with fine-tuning; all other methods with no" in text
-    assert "difference in points, with its paired 95 % interval over seeds and samples (clusters)" in text
+    assert "†: starts from the old weights and is compared with fine-tuning; all other methods are compared" in text
+    assert "difference in points, with its paired 95 % interval over seeds and clusters of samples" in text
     assert "bcwi †" in printed(with_fine_tuning())
     assert "†" not in update_markdown(two_methods())
     assert "NFR - no treatment [95 %]" in tables(update_markdown(two_methods()))[0][0]
@@ -106,7 +106,7 @@ def test_every_number_stands_in_its_column() -> None:
 
 def test_noise_floor_and_the_meaning_of_the_columns_stand_below() -> None:
     for text in (update_markdown(two_methods()), printed(two_methods(), 500)):
-        assert "two trainings of the same recipe (new) the NFR is 3.05 ± 0.07 %. That much flips" in text
+        assert "two trainings of the same recipe (new) is 3.05 ± 0.07 %. These flips are due to chance" in text
         assert "★: on the Pareto front" in text
         assert "including teachers and ensembles" in text
         assert "report split (4,768 samples), mean ± standard deviation over 2 seeds" in text

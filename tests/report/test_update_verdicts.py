@@ -31,16 +31,17 @@ def test_clear_winner_has_the_fewest_flips_among_those_that_do_not_err_more() ->
         )
     )
     assert verdict == [
-        "better has the fewest negative flips among the methods whose error rate is not above that of no treatment "
-        "beyond the interval: NFR 1.10 ± 0.14 %, 3.10 [2.90, 3.30] points less than no treatment, at an error rate of "
+        "better has the fewest negative flips of all methods whose error rate is not significantly higher than that of "
+        "no treatment. Its NFR is 1.10 ± 0.14 %, 3.10 [2.90, 3.30] points lower than no treatment. Its error rate is "
         "11.00 ± 0.00 % (+0.10 [-0.10, 0.30] points).",
-        "2 of 4 methods flip less at an error rate that is not higher. better costs 3.0x the training of no treatment "
-        "and has 2.0x the parameters at inference.",
-        "Fewer flips at a price: keep_old has an NFR of 0.00 ± 0.00 %, but its error rate is higher (+10.00 [9.80, "
+        "2 of 4 methods have significantly fewer flips than no treatment without a significantly higher error rate. "
+        "The training of better costs 3.0x that of no treatment, and the model has 2.0x the parameters at inference.",
+        "keep_old has even fewer flips (NFR 0.00 ± 0.00 %), but a significantly higher error rate (+10.00 [9.80, "
         "10.20] points).",
-        "Two trainings of the same recipe flip 3.05 ± 0.07 %: no treatment (4.20 ± 0.28 %) is 1.15 points above this "
-        "noise floor and better (1.10 ± 0.14 %) is 1.95 points below this noise floor.",
-        "In 2 of 2 seeds it flips less than no treatment; the intervals are over seeds and samples (clusters).",
+        "The noise floor, the NFR between two trainings of the same recipe, is 3.05 ± 0.07 %. No treatment "
+        "(4.20 ± 0.28 %) is 1.15 points above it, and better (1.10 ± 0.14 %) is 1.95 points below it.",
+        "better has fewer flips than no treatment in 2 of 2 seeds.",
+        "The intervals are over seeds and clusters of samples (2 seeds).",
     ]
 
 
@@ -53,29 +54,33 @@ def test_nothing_better_names_the_closest() -> None:
         )
     )
     assert headline == (
-        "No method has fewer negative flips than no treatment beyond the interval without a higher error rate; the "
-        "closest is close (-0.10 [-0.30, 0.10] points)."
+        "No method has significantly fewer negative flips than no treatment without a significantly higher error rate. "
+        "The closest is close: -0.10 [-0.30, 0.10] points."
     )
     assert "better" not in floor
-    assert seeds == "From 2 seeds; the intervals are over seeds and samples (clusters)."
+    assert seeds == "The intervals are over seeds and clusters of samples (2 seeds)."
 
 
-def test_fewer_flips_bought_with_errors_are_no_win() -> None:
+def test_fewer_flips_at_a_higher_error_rate_do_not_win() -> None:
     headline, price, *_ = update_verdict(
         update(none(), treated("keep_old", (0.0, 0.0), difference(-0.042), difference(0.1)))
     )
-    assert headline.endswith("without a higher error rate: all of them err more.")
-    assert price.startswith("Fewer flips at a price: keep_old")
+    assert headline.endswith(
+        "without a significantly higher error rate. All methods have significantly higher error rates."
+    )
+    assert price.startswith(
+        "keep_old has fewer flips (NFR 0.00 ± 0.00 %), but a significantly higher error rate (+10.00"
+    )
 
 
 def test_one_seed_says_that_training_is_not_covered() -> None:
     base = method("none", [(0.2,), (0.1,)], [(0.04,)])
     verdict = update_verdict(update(base, treated("elodi", (0.01,), difference(-0.03))))
     assert verdict[0].startswith("elodi has the fewest negative flips")
-    assert "NFR 1.00 %, 3.00 [2.80, 3.20] points less" in verdict[0]
+    assert "NFR is 1.00 %, 3.00 [2.80, 3.20] points lower" in verdict[0]
     assert verdict[-1] == (
-        "From one seed; the intervals are over samples (clusters): how much another training would change these "
-        "numbers is not measured."
+        "All numbers come from one seed. The intervals are over clusters of samples; they do not show how much another "
+        "training would change the numbers."
     )
     assert not any("±" in sentence for sentence in verdict)
 
@@ -83,14 +88,13 @@ def test_one_seed_says_that_training_is_not_covered() -> None:
 def test_flips_no_more_than_chance_brings_are_called_so() -> None:
     floor = noise_floor(nfr=none().pairs[0].nfr)
     verdict = update_verdict(update(none(), treated("good", (0.030, 0.030), difference(-0.012)), noise_floor=floor))
-    assert "no treatment (4.20 ± 0.28 %) is within this noise floor and good (3.00 ± 0.00 %) is 1.20 points below" in (
-        " ".join(verdict)
-    )
+    expected = "No treatment (4.20 ± 0.28 %) is within its spread, and good (3.00 ± 0.00 %) is 1.20 points below it."
+    assert expected in " ".join(verdict)
 
 
 def test_seeds_that_disagree_are_counted() -> None:
     verdict = update_verdict(update(none(), treated("shaky", (0.010, 0.045), difference(-0.014))))
-    assert verdict[-1].startswith("In 1 of 2 seeds it flips less than no treatment;")
+    assert verdict[-2] == "shaky has fewer flips than no treatment in 1 of 2 seeds."
 
 
 def test_chain_wins_by_pairs_and_loses_when_one_pair_is_worse() -> None:
@@ -102,10 +106,10 @@ def test_chain_wins_by_pairs_and_loses_when_one_pair_is_worse() -> None:
         changes = [{"nfr_difference": difference(gap), "nfr_difference_to_none": difference(gap)} for gap in gaps]
         return update_verdict(update(base, with_pairs(better, *changes), models=models))[0]
 
-    won = "NFR 1.67 %, 1.33 points less than no treatment, beyond the interval in 2 of 3 pairs"
+    won = "Its mean NFR is 1.67 %, 1.33 points lower than no treatment (significantly lower in 2 of 3 pairs)."
     assert won in headline(0.0, -0.02, -0.02)
     lost = headline(0.01, -0.02, -0.02)
-    assert lost.endswith("the closest is b (-1.00 points, beyond the interval in 2 of 3 pairs).")
+    assert lost.endswith("The closest is b: -1.00 points, significantly lower in 2 of 3 pairs.")
 
 
 def fine_tuned(name: str, flips: float, to_tuned: float, error_gap: Difference | None = None) -> MethodResult:
@@ -118,14 +122,12 @@ def test_fine_tuning_methods_have_to_beat_fine_tuning_as_well() -> None:
     tuning = treated("tuning", (0.020, 0.020), difference(-0.022))
     better, same = fine_tuned("better", 0.010, -0.010), fine_tuned("same", 0.019, -0.001)
     headline, field, *_ = update_verdict(update(none(), tuning, better, same))
+    assert headline.startswith("better has the fewest negative flips of all methods whose error rate is not signif")
     assert (
-        "better has the fewest negative flips among the methods whose error rate is not above that of no tr" in headline
+        "NFR is 1.00 ± 0.00 %, 3.20 [3.00, 3.40] points lower than no treatment and 1.00 [0.80, 1.20] points lower "
+        "than fine-tuning. Its error rate" in headline
     )
-    assert (
-        "NFR 1.00 ± 0.00 %, 3.20 [3.00, 3.40] points less than no treatment and 1.00 [0.80, 1.20] points less than "
-        "fine-tuning, at an error rate" in headline
-    )
-    assert field.startswith("2 of 3 methods flip less than their counterparts at an error rate that is not higher.")
+    assert field.startswith("2 of 3 methods have significantly fewer flips than their counterparts without a signif")
     # "same" flips least of all here, but no less than fine-tuning: fine-tuning has the credit
     assert update_verdict(update(none(), tuning, same))[0].startswith("tuning has the fewest negative flips")
 
@@ -134,13 +136,16 @@ def test_errors_are_judged_against_no_treatment_whatever_the_counterpart() -> No
     price = fine_tuned("price", 0.010, -0.010, error_gap=difference(0.0))  # no more errors than fine-tuning has
     price = replace(price, error_rate_difference_to_none=difference(0.02))
     headline, sentence, *_ = update_verdict(update(none(), price))
-    assert headline.startswith("No method has fewer negative flips than its counterpart beyond the interval")
-    assert "price has an NFR of 1.00 ± 0.00 %, but its error rate is higher (+2.00 [1.80, 2.20] points)" in sentence
+    assert headline.startswith("No method has significantly fewer negative flips than its counterpart without")
+    assert sentence == (
+        "price has fewer flips (NFR 1.00 ± 0.00 %), but a significantly higher error rate (+2.00 [1.80, 2.20] points)."
+    )
 
 
 def test_without_a_comparison_nothing_is_claimed() -> None:
     assert update_verdict(update(none()))[0] == (
-        "No treatment: NFR 4.20 ± 0.28 % at an error rate of 11.00 ± 1.41 %; there is nothing to compare it with."
+        "No treatment has an NFR of 4.20 ± 0.28 % at an error rate of 11.00 ± 1.41 %. There is no other method to "
+        "compare it with."
     )
     two = [method(name, ERRORS, [(flips, flips)]) for name, flips in (("a", 0.02), ("b", 0.01))]
-    assert update_verdict(update(*two))[0].startswith("b has the fewest negative flips, NFR 1.00 ± 0.00 %")
+    assert update_verdict(update(*two))[0].startswith("b has the fewest negative flips: an NFR of 1.00 ± 0.00 %")

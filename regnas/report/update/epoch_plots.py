@@ -44,7 +44,7 @@ def flips_by_epoch(courses: Sequence[FlipsByEpoch]) -> Figure:
 
 
 def flips_by_epoch_in_words(courses: Sequence[FlipsByEpoch]) -> str:
-    """Where each method ends, on both splits."""
+    """The flips of each method after the last epoch, on both splits."""
     ends = [
         f"{course.title} {percent(course.train.nfr[-1])} % of the {course.train.samples:,} training "
         f"samples and {percent(course.report.nfr[-1])} % of the report split"
@@ -53,5 +53,5 @@ def flips_by_epoch_in_words(courses: Sequence[FlipsByEpoch]) -> str:
     first = courses[0]
     return (
         f"Negative flips from {first.reference} to {first.new} after the last epoch: {'; '.join(ends)}. Flips on "
-        "samples that the new model was trained on are not a matter of generalization alone."
+        "training samples are not a matter of generalization alone: the new model was trained on them."
     )

@@ -22,9 +22,8 @@ def marked_titles(results: UpdateResult) -> list[str]:
 
 def coverage(results: UpdateResult) -> str:
     """What the intervals are over."""
-    clusters = " (clusters)" if results.clusters < results.samples else ""
-    seeds = "seeds and " if len(results.seeds) > 1 else ""
-    return f"over {seeds}samples{clusters}"
+    samples = "clusters of samples" if results.clusters < results.samples else "samples"
+    return f"over seeds and {samples}" if len(results.seeds) > 1 else f"over {samples}"
 
 
 def with_spread(measure: Measure) -> str:
@@ -50,16 +49,16 @@ def swept(value: float) -> str:
 
 
 def noise_floor(results: UpdateResult) -> str:
-    """How much two trainings differ that should not: what chance alone flips."""
+    """What flips between two trainings that differ in chance alone."""
     floor = results.noise_floor
     return (
-        f"Noise floor: between two trainings of the same recipe ({floor.model}) the NFR is "
-        f"{with_spread(floor.nfr)} %. That much flips by chance alone."
+        f"Noise floor: the NFR between two trainings of the same recipe ({floor.model}) is "
+        f"{with_spread(floor.nfr)} %. These flips are due to chance alone."
     )
 
 
 def legend(results: UpdateResult) -> list[tuple[str, str]]:
-    """What the columns of the main table mean: name and explanation."""
+    """The columns of the main table: name and explanation."""
     seeds = len(results.seeds)
     spread = f"mean ± standard deviation over {seeds} seeds" if seeds > 1 else "of one seed"
     first, last = results.models[0], results.models[-1]
@@ -81,10 +80,10 @@ def legend(results: UpdateResult) -> list[tuple[str, str]]:
             ("NFR", flips.format(first, last)),
             ("relative NFR", f"NFR / ((1 - ER of the old model) * ER of the new one): {independent}"),
             (f"NFR - {counterpart(results)}", difference),
-            ("parameters", "that the new model has at inference"),
+            ("parameters", "parameters of the new model at inference"),
         ]
     if any(method.starts_from_old for method in results.methods):
-        compared = "starts from the old weights and is compared with fine-tuning; all other methods with no treatment"
-        words.append((MARK, compared))
+        compared = "starts from the old weights and is compared with fine-tuning"
+        words.append((MARK, f"{compared}; all other methods are compared with no treatment"))
     cost = "multiply-adds to train the new model, including teachers and ensembles, relative to no treatment"
     return [*words, ("cost", cost)]
