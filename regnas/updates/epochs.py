@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,12 @@ from regnas.runtime.files import read_json
 from regnas.runtime.progress import track
 from regnas.updates.config import EVERY_METHOD, UpdateConfig, check_by_epoch
 from regnas.updates.job import UpdateJob
-from regnas.updates.models import Training
+from regnas.updates.models import Model, Training
 from regnas.updates.planning import Variant
 
 BY_EPOCH = "by_epoch.json"
+
+OldAnswers = dict[tuple[int, Model, str, int], NDArray[np.int64]]  # by seed, model, split and number of samples
 
 
 def remembered_by_epoch(folder: RunFolder, values: UpdateConfig, asked: Iterable[str]) -> list[str]:
@@ -69,13 +71,13 @@ def evaluate_by_epoch(
     job: UpdateJob, variants: Sequence[Variant], titles: Mapping[str, str]
 ) -> tuple[FlipsByEpoch, ...]:
     """For each variant and split: error rate, NFR and relative NFR at the end of every epoch; titles by label."""
-    known: dict[Any, NDArray[np.int64]] = {}  # many methods have the same old model
+    known: OldAnswers = {}  # many methods have the same old model
     return tuple(
         _course(job, variant, titles[variant.label], known) for variant in track(variants, "by epoch", len(variants))
     )
 
 
-def _course(job: UpdateJob, variant: Variant, title: str, known: dict[Any, NDArray[np.int64]]) -> FlipsByEpoch:
+def _course(job: UpdateJob, variant: Variant, title: str, known: OldAnswers) -> FlipsByEpoch:
     names = [stage.name for stage in job.chain.stages]
     report = _on_split(job, variant, "report", known)
     return FlipsByEpoch(
@@ -89,9 +91,7 @@ def _course(job: UpdateJob, variant: Variant, title: str, known: dict[Any, NDArr
     )
 
 
-def _on_split(
-    job: UpdateJob, variant: Variant, name: Literal["train", "report"], known: dict[Any, NDArray[np.int64]]
-) -> SplitRates:
+def _on_split(job: UpdateJob, variant: Variant, name: Literal["train", "report"], known: OldAnswers) -> SplitRates:
     old, new = variant.plan[0], variant.plan[-1]
     assert isinstance(new, Training)
     classes = job.chain.stages[0].release.share.classes_of(len(job.splits.classes))
