@@ -22,15 +22,19 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regnas.flips import Predictions, load_predictions, mean_interval, mean_nfr_values
-from regnas.report.update.tables import update_markdown
+from regnas.flips.paired import Bounds
+from regnas.report.kit.json_values import JsonResult
+from regnas.report.tuning import Choice
+from regnas.report.update.results import UpdateResult
+from regnas.updates.api import open_update
 
 HERE = Path(__file__).parent
 NOTES = HERE / "update_cifar10_notes.md"
@@ -107,6 +111,40 @@ class Study:
     sweep: str = ""
 
 
+@dataclass(frozen=True)
+class Decided:
+    """An order and what came out, as rates and their difference over seeds and samples."""
+
+    study: str
+    paper: str
+    claim: str
+    first: float
+    second: float
+    difference: float
+    interval: Bounds
+    seeds: int
+    verdict: str
+
+
+@dataclass(frozen=True)
+class RecordedStudy:
+    """The results of a preset, without what concerns one seed, one epoch or one training."""
+
+    preset: str
+    seconds: int
+    results: UpdateResult
+
+
+@dataclass(frozen=True)
+class Record(JsonResult):
+    """The content of update_cifar10.json."""
+
+    command: str
+    cores: int | None
+    studies: tuple[RecordedStudy, ...]
+    orders: tuple[Decided, ...]
+
+
 STUDIES = {
     "update_cifar10": Study("CIFAR-10, larger network", TRAINING),
     "update_cifar10_data": Study("CIFAR-10, fine-tuned on more data", DATA, sweep=SWEEP),
@@ -127,24 +165,24 @@ def main() -> None:
         run(study, options)
     there = [study for study in STUDIES if (options.runs / study / "report" / "update.json").exists()]
     orders = [
-        {"study": STUDIES[study].title, **decided(order, *of_study(options.runs / study, order))}
+        decided(STUDIES[study].title, order, *of_study(options.runs / study, order))
         for study in there
         for order in STUDIES[study].orders
         if is_there(options.runs / study, order)
     ]
     families = sorted(path.parents[1] for path in options.runs.glob("seed[0-9]*/report/flips.json"))
     if families:
-        orders += [{"study": SEARCH_TITLE, **decided(order, *of_families(families, order))} for order in SEARCH]
-    found = {
-        "command": "python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS",
-        "cores": os.cpu_count(),
-        "studies": [recorded(study, options.runs / study) for study in there],
-        "orders": orders,
-    }
-    result = with_record(found, json.loads(RECORD.read_text(encoding="utf-8")))
-    RECORD.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        orders += [decided(SEARCH_TITLE, order, *of_families(families, order)) for order in SEARCH]
+    found = Record(
+        command="python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS",
+        cores=os.cpu_count(),
+        studies=tuple(recorded(study, options.runs / study) for study in there),
+        orders=tuple(orders),
+    )
+    result = with_record(found, Record.read(RECORD, "Take it from the repository."))
+    RECORD.write_text(json.dumps(result.to_dict(), indent=1) + "\n", encoding="utf-8")
     (HERE / "update_cifar10.md").write_text(markdown(result), encoding="utf-8")
-    print(orders_table(result["orders"]))
+    print(orders_table(result.orders))
 
 
 def run(study: str, options: argparse.Namespace) -> None:
@@ -163,42 +201,44 @@ def run(study: str, options: argparse.Namespace) -> None:
     subprocess.run(command, check=True)
 
 
-def recorded(study: str, folder: Path) -> dict[str, Any]:
+def recorded(study: str, folder: Path) -> RecordedStudy:
     facts = json.loads((folder / "run.json").read_text())
-    results = json.loads((folder / "report" / "update.json").read_text())
+    results = open_update(folder).results
     if STUDIES[study].photographs:
-        results["facts"]["Data"] = "CIFAR-10 from an image folder: " + results["facts"]["Data"].rpartition(": ")[2]
-    for method in results["methods"]:  # of one seed each, and in the run folder
-        for pair in method["pairs"]:
-            pair.pop("by_seed", None)
-    for name in ("diagnostics", "by_epoch", "clipping"):
-        results.pop(name, None)
-    return {"preset": study, "seconds": round(sum(facts["timings"].values())), "results": results}
-
-
-def with_record(found: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """Add what was recorded before: studies that were not run again, and the grids behind values under [chosen]."""
-    earlier = {study["preset"]: study for study in known["studies"]}
-    studies = {study["preset"]: study for study in found["studies"]}
-    for preset, study in studies.items():
-        if preset in earlier:
-            study["results"]["tuning"] = with_grids(study["results"], earlier[preset]["results"])
-    titles = {each["study"] for each in found["orders"]}
-    orders = [*found["orders"], *(each for each in known["orders"] if each["study"] not in titles)]
-    places = [*(study.title for study in STUDIES.values()), SEARCH_TITLE]
-    return found | {
-        "studies": [studies.get(preset, earlier.get(preset)) for preset in STUDIES if preset in studies | earlier],
-        "orders": sorted(orders, key=lambda each: places.index(each["study"])),
-    }
-
-
-def with_grids(results: dict[str, Any], earlier: dict[str, Any]) -> list[dict[str, Any]]:
-    """The choices of this run; a value that was taken from [chosen] gets the grid of the run that chose it."""
-    grids = {(choice["label"], choice["key"], choice["value"]): choice for choice in earlier["tuning"]}
-    return [
-        choice if choice["tried"] else grids.get((choice["label"], choice["key"], choice["value"]), choice)
-        for choice in results["tuning"]
+        data = "CIFAR-10 from an image folder: " + results.facts["Data"].rpartition(": ")[2]
+        results = replace(results, facts={**results.facts, "Data": data})
+    methods = [
+        replace(method, pairs=tuple(replace(pair, by_seed=()) for pair in method.pairs)) for method in results.methods
     ]
+    shortened = replace(results, methods=tuple(methods), diagnostics=None, by_epoch=(), clipping=())
+    return RecordedStudy(study, round(sum(facts["timings"].values())), shortened)
+
+
+def with_record(found: Record, known: Record) -> Record:
+    """Add what was recorded before: studies that were not run again, and the grids behind values under [chosen]."""
+    earlier = {study.preset: study for study in known.studies}
+    studies = earlier | {study.preset: with_grids(study, earlier.get(study.preset)) for study in found.studies}
+    titles = {each.study for each in found.orders}
+    orders = [*found.orders, *(each for each in known.orders if each.study not in titles)]
+    places = [*(study.title for study in STUDIES.values()), SEARCH_TITLE]
+    return replace(
+        found,
+        studies=tuple(studies[preset] for preset in STUDIES if preset in studies),
+        orders=tuple(sorted(orders, key=lambda each: places.index(each.study))),
+    )
+
+
+def with_grids(study: RecordedStudy, earlier: RecordedStudy | None) -> RecordedStudy:
+    """The choices of this run; a value that was taken from [chosen] gets the grid of the run that chose it."""
+    if earlier is None:
+        return study
+
+    def place(choice: Choice) -> tuple[str, str, float]:
+        return choice.label, choice.key, choice.value
+
+    grids = {place(choice): choice for choice in earlier.results.tuning}
+    tuning = [choice if choice.tried else grids.get(place(choice), choice) for choice in study.results.tuning]
+    return replace(study, results=replace(study.results, tuning=tuple(tuning)))
 
 
 def is_there(folder: Path, order: Order) -> bool:
@@ -229,19 +269,20 @@ def of_families(folders: Sequence[Path], order: Order) -> tuple[BySeed, BySeed]:
     return predictions(order.first), predictions(order.second)
 
 
-def decided(order: Order, first: BySeed, second: BySeed) -> dict[str, Any]:
+def decided(study: str, order: Order, first: BySeed, second: BySeed) -> Decided:
     values = measured(order.measure, first), measured(order.measure, second)  # [S, N] each
     low, high = mean_interval(values[0] - values[1], first[0][0].groups, "difference")
-    return {
-        "paper": order.paper,
-        "claim": f"{order.measure}: {order.claim}",
-        "first": float(values[0].mean()),
-        "second": float(values[1].mean()),
-        "difference": float((values[0] - values[1]).mean()),
-        "interval": [low, high],
-        "seeds": len(first),
-        "verdict": verdict(low, high, order.close),
-    }
+    return Decided(
+        study=study,
+        paper=order.paper,
+        claim=f"{order.measure}: {order.claim}",
+        first=float(values[0].mean()),
+        second=float(values[1].mean()),
+        difference=float((values[0] - values[1]).mean()),
+        interval=(low, high),
+        seeds=len(first),
+        verdict=verdict(low, high, order.close),
+    )
 
 
 def measured(measure: Measure, by_seed: BySeed) -> NDArray[np.float64]:
@@ -261,29 +302,29 @@ def verdict(low: float, high: float, close: float | None = None) -> str:
     return "disagrees" if low > close or high < -close else "undecided"
 
 
-def orders_table(orders: Sequence[dict[str, Any]]) -> str:
+def orders_table(orders: Sequence[Decided]) -> str:
     rows = []
     for each in orders:
-        low, high = (100 * bound for bound in each["interval"])
-        said = each["verdict"] if each["verdict"] == "agrees" else f"**{each['verdict']}**"
+        low, high = (100 * bound for bound in each.interval)
+        said = each.verdict if each.verdict == "agrees" else f"**{each.verdict}**"
         rows.append(
-            f"| {each['study']} | {each['paper']} | {each['claim']} | {said} "
-            f"| {100 * each['first']:.2f} and {100 * each['second']:.2f} "
-            f"| {100 * each['difference']:+.2f} [{low:.2f}, {high:.2f}] |"
+            f"| {each.study} | {each.paper} | {each.claim} | {said} "
+            f"| {100 * each.first:.2f} and {100 * each.second:.2f} "
+            f"| {100 * each.difference:+.2f} [{low:.2f}, {high:.2f}] |"
         )
     return "\n".join([HEADER, "|---|---|---|---|---|---|", *rows])
 
 
-def markdown(result: dict[str, Any]) -> str:
-    counts = {word: sum(each["verdict"] == word for each in result["orders"]) for word in WORDS}
+def markdown(result: Record) -> str:
+    counts = {word: sum(each.verdict == word for each in result.orders) for word in WORDS}
     head = (
         "# The orders that the papers report\n\n"
-        f"`{result['command']}`\n\n"
+        f"`{result.command}`\n\n"
         "Every order that the papers report, decided by the 95 % interval of the difference over seeds and samples: "
         f"{', '.join(f'{count} {word}' for word, count in counts.items())}.\n\n"
-        f"{orders_table(result['orders'])}\n\n{NOTES.read_text()}"
+        f"{orders_table(result.orders)}\n\n{NOTES.read_text()}"
     )
-    studies = (update_markdown(study["results"]) for study in result["studies"])
+    studies = (study.results.to_markdown() for study in result.studies)
     return "\n\n".join([head, *(re.sub(r"^#", "##", text, flags=re.MULTILINE) for text in studies)])
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from regnas.prediction.predicting import predict
     from regnas.runs.api import Run, export, open_run, polish, run
     from regnas.runtime.progress import Progress
-    from regnas.updates.api import Update, update
+    from regnas.updates.api import Update, open_update, update
 
     __version__: str
 
@@ -47,6 +47,7 @@ __all__ = [
     "losses",
     "metrics",
     "open_run",
+    "open_update",
     "polish",
     "predict",
     "run",
@@ -74,6 +75,7 @@ _MODULES = {
     "losses": "regnas",
     "metrics": "regnas",
     "open_run": "regnas.runs.api",
+    "open_update": "regnas.updates.api",
     "polish": "regnas.runs.api",
     "predict": "regnas.prediction.predicting",
     "run": "regnas.runs.api",

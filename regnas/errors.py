@@ -49,6 +49,12 @@ class ConfigurationError(RegnasError):
     exit_code = 2
 
 
+class UnknownName(ConfigurationError, KeyError):
+    """A result or a table has nothing of this name."""
+
+    __str__ = Exception.__str__  # a KeyError would show its message in quotes
+
+
 class DataError(RegnasError):
     """The data set cannot be used as it is."""
 

@@ -76,8 +76,22 @@ def test_the_examples_in_docstrings_run(module):
 def test_the_page_about_the_library_runs_from_top_to_bottom():
     pytest.importorskip("torchmetrics")
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    before_updates = page.partition("## Update a model")[0]
+    assert run_blocks(before_updates, {}) == 6
+
+
+def test_what_the_page_about_the_library_says_of_updates_runs(finished_update, tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "update_digits").symlink_to(finished_update)
+    monkeypatch.chdir(tmp_path)
+    assert run_blocks(page.partition("## Update a model")[2], {"regnas": regnas}) == 1
+    assert (tmp_path / "update.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def run_blocks(page: str, names: dict[str, object]) -> int:
+    """Run the Python of a page from top to bottom; return how many blocks there are."""
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    assert len(blocks) == 6
-    names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "docs/python.md", "exec"), names)
+    return len(blocks)

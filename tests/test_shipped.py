@@ -10,7 +10,7 @@ from regnas.runs.config import load_config
 from regnas.runs.job import check_budgets
 from regnas.runs.tables import is_update, load_table, presets
 from regnas.updates.config import load_update
-from regnas.updates.study import describe_scenario, plan_all
+from regnas.updates.planning import describe_scenario, plan_all
 
 ROOT = Path(__file__).parents[1]
 SHAPES = {"digits": (1, 16, 16), "cifar10": (3, 32, 32)}

@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from benchmarks.cifar10.choices import method_title
-from regnas.report.kit.figures import COLORS, DASHES, MARKERS, WIDTH, shown
+from regnas.report.kit.figures import COLORS, DASHES, GRAY, INK, MARKERS, WIDTH, shown
 from regnas.report.update.labels import label_offsets
 
-GRAY, INK = "#6b7280", "#1b2430"
 BEHIND = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # of labels
 LEADER = {"arrowstyle": "-", "color": GRAY, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 3}
 

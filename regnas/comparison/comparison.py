@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regnas.comparison.joining import Joined
 from regnas.components.registry import nearest
-from regnas.errors import ConfigurationError
+from regnas.errors import UnknownName
 from regnas.flips import FlipTable, count_clusters, flip_table_from_correctness, pair_statistics
 from regnas.flips.paired import Bounds, Flips
 from regnas.flips.partitions import Partition
+from regnas.report.kit.frames import Library
+from regnas.runtime.files import write_or_return
 
 # Of more classes than this only those that regressed most are listed.
 MOST_PARTS = 1000
-
-Library = Literal["pandas", "polars", "pyarrow"]
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,6 @@ class Breakdown:
 
     parts: tuple[Part, ...]
     left_out: int
-
-
-class UnknownPair(ConfigurationError, KeyError):
-    """A comparison has no such pair of models."""
-
-    __str__ = Exception.__str__  # a KeyError would show its message in quotes
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,7 +165,7 @@ class Comparison:
         """Return the pair of a reference and a new model: ``comparison["old", "new"]``."""
         found = [each for each in self.pairs if (each.reference, each.new) == names]
         if not found:
-            raise UnknownPair(self._why_unknown(names))
+            raise UnknownName(self._why_unknown(names))
         return found[0]
 
     def __iter__(self) -> Iterator[Pair]:
@@ -251,16 +245,6 @@ class Comparison:
             if name not in self.models:
                 return f'no model "{name}"{nearest(str(name), list(self.models))} (models: {", ".join(self.models)})'
         return f'a pair must be two different models, got "{names[0]}" twice'
-
-
-def write_or_return(text: str, path: str | Path | None) -> str | None:
-    """Write a text to a file, whole or not at all; without a path, return it."""
-    if path is None:
-        return text
-    from regnas.runtime.files import write_text
-
-    write_text(Path(path), text)
-    return None
 
 
 def compare_joined(joined: Joined) -> Comparison:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -119,7 +119,7 @@ class Builder:
             return TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
         except ValidationError as error:
             for problem in error.errors():
-                place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
+                place = place_of(problem["loc"])
                 shown = json.dumps(problem["input"], default=str)
                 text = problem["msg"].removeprefix("Value error, ")
                 self._problem(f"{where}{place} = {shown}: {text[:1].lower()}{text[1:]}")
@@ -127,6 +127,11 @@ class Builder:
 
     def _problem(self, text: str) -> None:
         self.problems.append(text)
+
+
+def place_of(parts: Sequence[str | int]) -> str:
+    """``("methods", 1, "title")`` -> ``.methods[1].title``, from the location of a pydantic error."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
 
 
 def _join(where: str, key: str) -> str:

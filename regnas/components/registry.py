@@ -25,19 +25,13 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from regnas.errors import ConfigurationError, EnvironmentProblem
+from regnas.errors import ConfigurationError, EnvironmentProblem, UnknownName
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Part = TypeVar("Part")
 Added = TypeVar("Added")
-
-
-class UnknownPart(ConfigurationError, KeyError):
-    """A table has no part of this name."""
-
-    __str__ = Exception.__str__  # a KeyError would show its message in quotes
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -103,7 +97,7 @@ class Registry(Mapping[str, Part]):
         offers = self._offers(name)
         if not offers:
             known = sorted(self)
-            raise UnknownPart(f'unknown {self.kind} "{name}"{nearest(name, known)} (known: {", ".join(known)})')
+            raise UnknownName(f'unknown {self.kind} "{name}"{nearest(name, known)} (known: {", ".join(known)})')
         if len(offers) > 1:
             raise ConfigurationError(_taken_twice(self.kind, name, [offer.owner for offer in offers]))
         if name not in self._loaded:

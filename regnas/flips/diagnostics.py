@@ -9,8 +9,7 @@ pooled. All of it needs logits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,9 +109,6 @@ class Diagnostics:
     new_uncertainty: Uncertainty
     flips: Mistakes
     common_errors: Mistakes
-
-    def to_json(self) -> dict[str, Any]:
-        return {"margin_edges": list(MARGIN_EDGES), "margin_quantiles": list(QUANTILES), **asdict(self)}
 
 
 def diagnose(pairs: Sequence[tuple[Predictions, Predictions]]) -> Diagnostics | None:

@@ -1,18 +1,17 @@
-"""Which samples flip, for both reports: the numbers of all methods, and what one sees in them.
+"""Which samples flip, for both reports: the numbers of all methods, and what they say.
 
-The value is JSON: the pair of models, and for each method ``flips.Diagnostics`` with its name and title. The first
-method is the one that is told in words.
+The first method is the one that is described in words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from regnas.flips.diagnostics import BINS, Diagnostics
+from regnas.flips.diagnostics import BINS, MARGIN_EDGES, QUANTILES, Diagnostics, Margins, Mistakes, Uncertainty
+from regnas.report.kit.json_values import Text
 from regnas.report.kit.markdown import markdown_table, plain
-
-Values = Mapping[str, Any]
 
 LOWEST_RANK = 5  # and all below it are shown together
 
@@ -29,69 +28,107 @@ HEADER = (
 )
 
 
+@dataclass(frozen=True)
+class MethodDiagnostics:
+    """``flips.Diagnostics`` of one method, with the edges and the quantiles that its margins refer to."""
+
+    name: Text
+    title: Text
+    margin_edges: tuple[float, ...]
+    margin_quantiles: tuple[float, ...]
+    samples: int
+    negative_flips: int
+    reference_uncertainty: Uncertainty
+    new_uncertainty: Uncertainty
+    flips: Mistakes
+    common_errors: Mistakes
+
+    @classmethod
+    def of(cls, name: str, title: str, found: Diagnostics) -> MethodDiagnostics:
+        return cls(
+            name=name,
+            title=title,
+            margin_edges=MARGIN_EDGES,
+            margin_quantiles=QUANTILES,
+            samples=found.samples,
+            negative_flips=found.negative_flips,
+            reference_uncertainty=found.reference_uncertainty,
+            new_uncertainty=found.new_uncertainty,
+            flips=found.flips,
+            common_errors=found.common_errors,
+        )
+
+
+@dataclass(frozen=True)
+class FlipDiagnostics:
+    """The flips of every method from one model to another."""
+
+    reference: Text
+    new: Text
+    methods: tuple[MethodDiagnostics, ...]
+
+
 def diagnostics_of(
     reference: str, new: str, methods: Sequence[tuple[str, str, Diagnostics | None]]
-) -> dict[str, Any] | None:
+) -> FlipDiagnostics | None:
     """Of methods (name, title, what ``diagnose`` found); those without logits are left out."""
-    told = [
-        {"name": name, "title": title, **diagnosed.to_json()}
-        for name, title, diagnosed in methods
-        if diagnosed is not None
-    ]
-    return {"reference": reference, "new": new, "methods": told} if told else None
+    found = tuple(
+        MethodDiagnostics.of(name, title, diagnosed) for name, title, diagnosed in methods if diagnosed is not None
+    )
+    return FlipDiagnostics(reference, new, found) if found else None
 
 
-def share_by_rank(mistakes: Values) -> list[float]:
+def share_by_rank(mistakes: Mistakes) -> list[float]:
     """Of the wrong class in the reference: rank 1 to 4, 5 and below, and unknown to the reference; all 0 for none."""
-    ranks = mistakes["wrong_class_in_reference"]
-    counts = [*ranks["counts"][: LOWEST_RANK - 1], sum(ranks["counts"][LOWEST_RANK - 1 :]) + ranks["beyond"]]
-    return [count / max(1, mistakes["samples"]) for count in (*counts, ranks["unknown"])]
+    ranks = mistakes.wrong_class_in_reference
+    counts = [*ranks.counts[: LOWEST_RANK - 1], sum(ranks.counts[LOWEST_RANK - 1 :]) + ranks.beyond]
+    return [count / max(1, mistakes.samples) for count in (*counts, ranks.unknown)]
 
 
-def summary(diagnostics: Values) -> str:
-    """What one sees, for the first method."""
-    method = diagnostics["methods"][0]
-    old, new, flips = diagnostics["reference"], diagnostics["new"], method["flips"]
-    if not method["negative_flips"]:
-        return f"{method['title']}: no sample flips from {old} to {new}."
-    last, auroc = method["reference_uncertainty"]["bins"][-1], method["reference_uncertainty"]["auroc"]
-    where = "tenth" if len(method["reference_uncertainty"]["bins"]) == BINS else f"{last['samples']:,} samples"
-    certain = f"{100 * last['share_of_flips']:.0f} % are among the {where} that {old} is least certain of"
+def summary(diagnostics: FlipDiagnostics) -> str:
+    """Describe the flips of the first method."""
+    method = diagnostics.methods[0]
+    old, new = diagnostics.reference, diagnostics.new
+    if not method.negative_flips:
+        return f"{method.title}: no sample flips from {old} to {new}."
+    last, auroc = method.reference_uncertainty.most_uncertain, method.reference_uncertainty.auroc
+    where = "tenth of the samples" if len(method.reference_uncertainty.bins) == BINS else f"{last.samples:,} samples"
+    certain = f"{100 * last.share_of_flips:.0f} % are among the {where} that {old} is least certain about"
     if auroc is not None:
-        certain += f" (a flip is less certain than another sample in {100 * auroc:.0f} % of all such pairs)"
-    shares, common = share_by_rank(flips), share_by_rank(method["common_errors"])
-    second = f"The class that {new} answers wrongly ranks second in {old} for {100 * shares[1]:.0f} % of the flips"
-    margins = _margins(flips)
-    sentences = [f"{method['title']}: of {method['negative_flips']:,} negative flips from {old} to {new}, {certain}."]
-    sentences += [f"{second} and below the third for {100 * sum(shares[3:]):.0f} %."]
-    sentences += [f"p(true class) − p(wrong class) is {margins[0]} in {old} and {margins[1]} in {new} (median)."]
-    if method["common_errors"]["samples"]:
-        own = f"On the {method['common_errors']['samples']:,} errors of both models {old} answers the same wrong class"
-        sentences.append(f"{own} in {100 * common[0]:.0f} %.")
+        certain += f" (in {100 * auroc:.0f} % of all pairs of a flip and another sample, the flip is less certain)"
+    shares, common = share_by_rank(method.flips), share_by_rank(method.common_errors)
+    second = f"The wrong class that {new} predicts ranks second in {old} for {100 * shares[1]:.0f} % of the flips"
+    margins = _margins(method.flips)
+    sentences = [f"{method.title}: of {method.negative_flips:,} negative flips from {old} to {new}, {certain}."]
+    sentences += [f"{second} and below third for {100 * sum(shares[3:]):.0f} %."]
+    sentences += [f"The median of p(true class) − p(wrong class) is {margins[0]} in {old} and {margins[1]} in {new}."]
+    if method.common_errors.samples:
+        errors = f"the {method.common_errors.samples:,} samples that both models get wrong"
+        sentences.append(f"Of {errors}, {100 * common[0]:.0f} % have the same wrong class in both.")
     return " ".join(sentences)
 
 
-def rows(diagnostics: Values) -> list[list[str]]:
+def rows(diagnostics: FlipDiagnostics) -> list[list[str]]:
     """The table below ``HEADER``."""
-    return [_row(method) for method in diagnostics["methods"]]
+    return [_row(method) for method in diagnostics.methods]
 
 
-def diagnostics_markdown(diagnostics: Values | None) -> str:
+def diagnostics_markdown(diagnostics: FlipDiagnostics | None) -> str:
     """A section of its own, or nothing."""
     if diagnostics is None:
         return ""
-    pair = f"From {diagnostics['reference']} to {diagnostics['new']}."
+    pair = f"From {diagnostics.reference} to {diagnostics.new}."
     table = markdown_table(HEADER, rows(diagnostics))
     return "\n".join(["", "## Which samples flip", "", f"{plain(pair)} {plain(summary(diagnostics))}", "", table, ""])
 
 
-def for_page(diagnostics: Values | None, pooled: int = 1) -> dict[str, Any] | None:
+def for_page(diagnostics: FlipDiagnostics | None, pooled: int = 1) -> dict[str, Any] | None:
     """What the template shows beside the figures; ``pooled`` pairs of models are behind each number."""
     if diagnostics is None:
         return None
     return {
-        "reference": diagnostics["reference"],
-        "new": diagnostics["new"],
+        "reference": diagnostics.reference,
+        "new": diagnostics.new,
         "summary": summary(diagnostics),
         "header": HEADER,
         "rows": rows(diagnostics),
@@ -99,18 +136,18 @@ def for_page(diagnostics: Values | None, pooled: int = 1) -> dict[str, Any] | No
     }
 
 
-def _row(method: Values) -> list[str]:
-    if not method["negative_flips"]:
-        return [method["title"], "0", *["–"] * (len(HEADER) - 2)]
-    shares = share_by_rank(method["flips"])
+def _row(method: MethodDiagnostics) -> list[str]:
+    if not method.negative_flips:
+        return [method.title, "0", *["–"] * (len(HEADER) - 2)]
+    shares = share_by_rank(method.flips)
     return [
-        method["title"],
-        f"{method['negative_flips']:,}",
-        f"{100 * method['reference_uncertainty']['bins'][-1]['share_of_flips']:.0f}",
-        *(_rate(method[f"{model}_uncertainty"]["auroc"]) for model in ("reference", "new")),
+        method.title,
+        f"{method.negative_flips:,}",
+        f"{100 * method.reference_uncertainty.most_uncertain.share_of_flips:.0f}",
+        *(_rate(model.auroc) for model in (method.reference_uncertainty, method.new_uncertainty)),
         f"{100 * shares[1]:.0f}",
         f"{100 * sum(shares[:3]):.0f}",
-        *_margins(method["flips"]),
+        *_margins(method.flips),
     ]
 
 
@@ -118,6 +155,10 @@ def _rate(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _margins(mistakes: Values) -> list[str]:
-    quantiles = [mistakes[f"margin_in_{model}"]["quantiles"] for model in ("reference", "new")]
-    return ["–" if known is None else f"{known[2] + 0.0:+.2f}".replace("-", "−") for known in quantiles]
+def _margins(mistakes: Mistakes) -> list[str]:
+    """The median margin in the reference and in the new model."""
+    return [_signed(margins) for margins in (mistakes.margin_in_reference, mistakes.margin_in_new)]
+
+
+def _signed(margins: Margins) -> str:
+    return "–" if margins.median is None else f"{margins.median + 0.0:+.2f}".replace("-", "−")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
@@ -11,38 +10,39 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from regnas.report.diagnostics import LOWEST_RANK, share_by_rank
-from regnas.report.kit.figures import COLORS, WIDTH, shown
+from regnas.report.diagnostics import LOWEST_RANK, FlipDiagnostics, share_by_rank
+from regnas.report.kit.figures import COLORS, INK, WIDTH, shown
 
-INK = "#1b2430"
 OTHERS = "#9aa1ab"
 RANKS = [*map(str, range(1, LOWEST_RANK)), f"{LOWEST_RANK}+", "new class"]
 
 
-def first_in_detail(diagnostics: Mapping[str, Any]) -> Figure:
+def first_in_detail(diagnostics: FlipDiagnostics) -> Figure:
     """Of the first method: uncertainty of the reference (PCT, figure 4), rank of the wrong class (ELODI, figure 4)."""
-    method, old, new = diagnostics["methods"][0], diagnostics["reference"], diagnostics["new"]
+    method, old, new = diagnostics.methods[0], diagnostics.reference, diagnostics.new
     figure = Figure(figsize=(WIDTH, 3.1), layout="constrained")
     by_uncertainty, by_rank, by_margin = figure.subplots(1, 3)
 
-    bins = method["reference_uncertainty"]["bins"]
-    others = max(1, method["samples"] - method["negative_flips"])
-    flips = [each["share_of_flips"] for each in bins]
-    rest = [(each["samples"] - each["negative_flips"]) / others for each in bins]
+    bins = method.reference_uncertainty.bins
+    others = max(1, method.samples - method.negative_flips)
+    flips = [each.share_of_flips for each in bins]
+    rest = [(each.samples - each.negative_flips) / others for each in bins]
     names = [str(number) for number in range(1, len(bins) + 1)]
     _beside(by_uncertainty, names, {"negative flips": flips, "all other samples": rest})
     by_uncertainty.set(xlabel=f"tenth by uncertainty of {shown(old, 16)}, least certain last", ylabel="share (%)")
 
-    ranks = {"negative flips": share_by_rank(method["flips"]), "errors of both": share_by_rank(method["common_errors"])}
+    ranks = {"negative flips": share_by_rank(method.flips), "errors of both": share_by_rank(method.common_errors)}
     told = len(RANKS) if any(shares[-1] for shares in ranks.values()) else len(RANKS) - 1
     _beside(by_rank, RANKS[:told], {name: shares[:told] for name, shares in ranks.items()})
     by_rank.set(xlabel=f"rank in {shown(old, 16)} of the wrong class")
 
-    edges = np.array(method["margin_edges"])
-    for model, name, dash in (("reference", old, "-"), ("new", new, "--")):
-        for mistakes, color in (("flips", COLORS[1]), ("common_errors", OTHERS)):
-            counts = np.array(method[mistakes][f"margin_in_{model}"]["counts"], dtype=float)
-            label = f"{'flips' if mistakes == 'flips' else 'errors of both'}, {shown(name, 12)}"
+    edges = np.array(method.margin_edges)
+    kinds = (("flips", method.flips, COLORS[1]), ("errors of both", method.common_errors, OTHERS))
+    for in_reference, name, dash in ((True, old, "-"), (False, new, "--")):
+        for kind, mistakes, color in kinds:
+            margins = mistakes.margin_in_reference if in_reference else mistakes.margin_in_new
+            counts = np.array(margins.counts, dtype=float)
+            label = f"{kind}, {shown(name, 12)}"
             share = 100 * counts / max(1.0, counts.sum())
             by_margin.stairs(share, edges, color=color, linestyle=dash, linewidth=1.4, label=label)
     by_margin.axvline(0, color=INK, linewidth=0.7, linestyle=":")
@@ -50,27 +50,27 @@ def first_in_detail(diagnostics: Mapping[str, Any]) -> Figure:
     by_margin.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, 1.0))
     top = by_margin.get_ylim()[1]
     by_margin.set_ylim(0, 1.45 * top)  # room for the legend
-    figure.suptitle(shown(method["title"]), x=0.01, ha="left", fontsize=9, fontweight="bold")
+    figure.suptitle(shown(method.title), x=0.01, ha="left", fontsize=9, fontweight="bold")
     return figure
 
 
-def methods_side_by_side(diagnostics: Mapping[str, Any]) -> Figure:
+def methods_side_by_side(diagnostics: FlipDiagnostics) -> Figure:
     """One row per method: NFR by tenths of the reference's uncertainty, and flips by the rank of the wrong class."""
-    methods = diagnostics["methods"]
+    methods = diagnostics.methods
     figure = Figure(figsize=(WIDTH, 1.0 + 0.29 * len(methods)), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(10, 6))
-    columns = max(len(method["reference_uncertainty"]["bins"]) for method in methods)
+    columns = max(len(method.reference_uncertainty.bins) for method in methods)
     rates = np.full((len(methods), columns), np.nan)
     for row, method in enumerate(methods):
-        for column, each in enumerate(method["reference_uncertainty"]["bins"]):
-            rates[row, column] = 100 * each["negative_flip_rate"]
-    shares = 100 * np.array([share_by_rank(method["flips"]) for method in methods])
+        for column, each in enumerate(method.reference_uncertainty.bins):
+            rates[row, column] = 100 * each.negative_flip_rate
+    shares = 100 * np.array([share_by_rank(method.flips) for method in methods])
     _cells(left, rates, [str(number) for number in range(1, columns + 1)], "Blues", "{:.1f}")
     told = [place for place in range(len(RANKS)) if place in (1, 2, 3, 4) or shares[:, place].any()]
     _cells(right, shares[:, told], [RANKS[place] for place in told], "Greens", "{:.0f}")
-    left.set_yticks(range(len(methods)), [shown(method["title"], 34) for method in methods])
+    left.set_yticks(range(len(methods)), [shown(method.title, 34) for method in methods])
     left.invert_yaxis()
-    old = shown(diagnostics["reference"], 16)
+    old = shown(diagnostics.reference, 16)
     left.set_title("NFR (%) by uncertainty", loc="left")
     left.set_xlabel(f"tenth by uncertainty of {old}, least certain last")
     right.set_title("flips (%) by rank of the wrong class", loc="left")

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.runs.folder import Reuse, RunFolder
 from regnas.runs.session import Source, find_run, is_update_run, reuse_of, run_session
-from regnas.runtime.files import read_json
+from regnas.runs.view import RunView
 from regnas.runtime.progress import Listener, listening
 from regnas.runtime.signals import postponed_interrupt
 
@@ -30,15 +30,13 @@ if TYPE_CHECKING:
     from regnas.runs.tables import Changes
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(RunView):
     """A run folder: the family that was built in it, and how it compares with other ways of building one.
 
     Attributes:
         path: The run folder.
     """
-
-    path: Path
 
     @cached_property
     def family(self) -> Family:
@@ -50,47 +48,16 @@ class Run:
     @property
     def flips(self) -> FamilyComparison:
         """The comparison of the report: accuracies and flips of the family and of its baselines."""
-        path = self._folder.report / "flips.json"
-        if not path.exists():
-            raise ArtifactError(f"{self.path} must have a report, got none. Write it with `regnas report {self.path}`.")
         from regnas.report.family.results import FamilyComparison
 
-        try:
-            return FamilyComparison.from_json(read_json(path))
-        except ValueError:
-            raise ArtifactError(
-                f"{path} must be the comparison of a report, got something else. Write it with "
-                f"`regnas report {self.path}`."
-            ) from None
+        return self._read(FamilyComparison, "flips.json", "regnas report")
 
-    @property
-    def report(self) -> Path:
-        """The page of the report."""
-        return self._folder.page
-
-    @property
-    def configuration(self) -> dict[str, Any]:
-        """The tables of the configuration, as in TOML."""
-        configuration: dict[str, Any] = self._folder.facts["configuration"]
-        return configuration
-
-    @property
-    def _folder(self) -> RunFolder:
-        return RunFolder.open(self.path, reads_only=True)
-
-    def __repr__(self) -> str:
-        return f"Run({str(self.path)!r})"
-
-    def _repr_html_(self) -> str:
-        """The report's summary and its verdicts, with a link to the page."""
-        if not self.report.exists():
-            return f"<p>Run in <code>{escape(str(self.path))}</code>, without a report so far.</p>"
+    def _highlights(self) -> str:
         flips = self.flips
         verdicts = [method.verdict for method in flips.methods if method.verdict]
         return (
             f"<p><b>{escape(flips.title)}</b>: {escape(flips.summary)}</p>"
             f"<ul>{''.join(f'<li>{escape(verdict)}</li>' for verdict in verdicts)}</ul>"
-            f'<p><a href="{escape(self.report.absolute().as_uri())}">Report</a></p>'
         )
 
 
@@ -224,19 +191,21 @@ def export(
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:
-    """Open a run folder for reading.
+    """Open the run folder of a family for reading.
 
     Args:
         path: The run folder.
 
     Returns:
-        The run. ``ArtifactError`` is raised if the folder is not a run.
+        The run. ``ArtifactError`` is raised if the folder is not that of a run that builds a family.
 
     Example:
         >>> import regnas
         >>> regnas.open_run("runs/digits").flips.summary  # doctest: +SKIP
     """
     RunFolder.open(Path(path))
+    if is_update_run(path):
+        raise ArtifactError(f"{path} must be the run folder of a family, got an update. Use regnas.open_update.")
     return Run(Path(path))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from regnas.components.builder import auto_keys
 from regnas.flips import Predictions
 from regnas.networks import parameters_of
 from regnas.report.family.contents import ReportedMethod
+from regnas.report.tuning import Choice
 from regnas.runs.baselines import AccuracyOnly, Baseline, Family, Independent, SubNetwork, plan_members
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, predict_report
@@ -29,7 +29,7 @@ class TrainedBaselines:
     """The baselines that were trained, by label, and how the keys that are "auto" were chosen."""
 
     reported: Mapping[str, ReportedMethod]
-    tuning: Sequence[Mapping[str, Any]]
+    tuning: Sequence[Choice]
 
 
 def search_baselines(job: Job, search: FamilySearch, members: Mapping[str, Architecture]) -> dict[str, ReportedMethod]:
@@ -89,7 +89,7 @@ def train_baselines(job: Job, members: Mapping[str, Architecture]) -> TrainedBas
         )
         for label, method in methods.items()
     }
-    tuning = [{**choice.to_json(), "cost": trials.relative_cost(choice.training_macs)} for choice in choices]
+    tuning = [replace(choice, cost=trials.relative_cost(choice.training_macs)) for choice in choices]
     return TrainedBaselines(reported, tuning)
 
 

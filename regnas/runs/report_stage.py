@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from regnas.family.polishing import Polished
 from regnas.flips import Predictions
 from regnas.report.family.contents import ReportContents, ReportedMethod, SearchHistory
 from regnas.report.family.report import write_report
 from regnas.report.family.results import FamilyComparison
+from regnas.report.tuning import Choice
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, imported_weights
 from regnas.runs.tables import describe
@@ -42,7 +42,7 @@ def reported_family(
 
 
 def report(
-    job: Job, methods: Sequence[ReportedMethod], polished: Polished | None, tuning: Sequence[Mapping[str, Any]] = ()
+    job: Job, methods: Sequence[ReportedMethod], polished: Polished | None, tuning: Sequence[Choice] = ()
 ) -> FamilyComparison:
     """Write the report; the first of the methods is the family. Return its comparison."""
     chosen = {

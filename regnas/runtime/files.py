@@ -27,6 +27,14 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode())
 
 
+def write_or_return(content: str, path: str | Path | None) -> str | None:
+    """Write a text to a file; without a path, return it."""
+    if path is None:
+        return content
+    write_text(Path(path), content)
+    return None
+
+
 def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 

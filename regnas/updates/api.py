@@ -5,70 +5,40 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from regnas.errors import ArtifactError
 from regnas.runs.folder import RunFolder
-from regnas.runs.session import Source, find_run, is_run_folder, reuse_of, run_session
-from regnas.runtime.files import read_json
+from regnas.runs.session import Source, find_run, is_run_folder, is_update_run, reuse_of, run_session
+from regnas.runs.view import RunView
 from regnas.runtime.progress import Listener, listening, planned_stages
 from regnas.runtime.signals import postponed_interrupt
 
 if TYPE_CHECKING:
+    from regnas.report.update.results import UpdateResult
     from regnas.runs.tables import Changes
 
 STAGES = ("tune", "train", "predict", "report")
 
 
-@dataclass(frozen=True)
-class Update:
+@dataclass(frozen=True, repr=False)
+class Update(RunView):
     """The folder of an update: ways of replacing an old model by a new one, compared.
 
     Attributes:
         path: The run folder.
     """
 
-    path: Path
-
     @property
-    def results(self) -> dict[str, Any]:
+    def results(self) -> UpdateResult:
         """Error rates and flips of every method, as in the report."""
-        path = self._folder.report / "update.json"
-        if not path.exists():
-            raise ArtifactError(f"{self.path} must have a report, got none. Write it with `regnas update {self.path}`.")
-        results: dict[str, Any] = read_json(path)
-        return results
+        from regnas.report.update.results import UpdateResult
 
-    @property
-    def report(self) -> Path:
-        """The page of the report."""
-        return self._folder.page
+        return self._read(UpdateResult, "update.json", "regnas update")
 
-    @property
-    def configuration(self) -> dict[str, Any]:
-        """The tables of the configuration, as in TOML."""
-        configuration: dict[str, Any] = self._folder.facts["configuration"]
-        return configuration
-
-    @property
-    def _folder(self) -> RunFolder:
-        return RunFolder.open(self.path, reads_only=True)
-
-    def __repr__(self) -> str:
-        return f"Update({str(self.path)!r})"
-
-    def _repr_html_(self) -> str:
-        """What was compared, with a link to the page."""
-        if not self.report.exists():
-            return f"<p>Update in <code>{escape(str(self.path))}</code>, without a report so far.</p>"
-        results = self.results
-        titles = ", ".join(method["title"] for method in results["methods"])
-        return (
-            f"<p><b>{escape(results['title'])}</b>: {escape(titles)}</p>"
-            f'<p><a href="{escape(self.report.absolute().as_uri())}">Report</a></p>'
-        )
+    def _highlights(self) -> str:
+        return self.results._repr_html_()
 
 
 def update(
@@ -107,7 +77,7 @@ def update(
     Example:
         >>> import regnas
         >>> update = regnas.update("update_digits", out="runs/update")  # doctest: +SKIP
-        >>> [method["mean_nfr"] for method in update.results["methods"]]  # doctest: +SKIP
+        >>> update.results["focal_distillation_lm"].mean_nfr.mean  # doctest: +SKIP
     """
     from regnas.updates.config import parse_update
     from regnas.updates.epochs import check_asked_by_epoch
@@ -124,3 +94,22 @@ def update(
         with run_session(loaded, path, reuse, allow_inexact) as folder, planned_stages(STAGES):
             run_update(loaded, folder, sweeps, by_epoch, tune)
     return Update(path)
+
+
+def open_update(path: str | os.PathLike[str]) -> Update:
+    """Open the run folder of an update for reading.
+
+    Args:
+        path: The run folder.
+
+    Returns:
+        The update. ``ArtifactError`` is raised if the folder is not that of an update.
+
+    Example:
+        >>> import regnas
+        >>> regnas.open_update("runs/update_digits").results.to_frame()  # doctest: +SKIP
+    """
+    RunFolder.open(Path(path))
+    if not is_update_run(path):
+        raise ArtifactError(f"{path} must be the run folder of an update, got a family. Use regnas.open_run.")
+    return Update(Path(path))

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regnas.data import Split
 from regnas.errors import ConfigurationError
+from regnas.report.update.curves import EpochRates, FlipsByEpoch, SplitRates
 from regnas.runs.folder import RunFolder
 from regnas.runtime.files import read_json
 from regnas.runtime.progress import track
 from regnas.updates.config import EVERY_METHOD, UpdateConfig, check_by_epoch
 from regnas.updates.job import UpdateJob
-from regnas.updates.models import Training
-
-if TYPE_CHECKING:
-    from regnas.updates.study import Variant
+from regnas.updates.models import Model, Training
+from regnas.updates.planning import Variant
 
 BY_EPOCH = "by_epoch.json"
-SPLITS = ("train", "report")
+
+OldAnswers = dict[tuple[int, Model, str, int], NDArray[np.int64]]  # by seed, model, split and number of samples
 
 
 def remembered_by_epoch(folder: RunFolder, values: UpdateConfig, asked: Iterable[str]) -> list[str]:
@@ -63,52 +63,66 @@ def watched_variants(values: UpdateConfig, variants: Sequence[Variant], labels: 
 
 def watching(job: UpdateJob, variants: Iterable[Variant]) -> UpdateJob:
     """The same job, whose stores keep the answers by epoch of these variants' new models."""
-    watched = frozenset(variant.plan[-1] for variant in variants)
-    return replace(job, stores={seed: replace(store, watched=watched) for seed, store in job.stores.items()})
+    watched = [model for variant in variants if isinstance(model := variant.plan[-1], Training)]
+    return replace(job, stores={seed: store.watching(watched) for seed, store in job.stores.items()})
 
 
-def evaluate_by_epoch(job: UpdateJob, variants: Sequence[Variant], titles: Mapping[str, str]) -> list[dict[str, Any]]:
+def evaluate_by_epoch(
+    job: UpdateJob, variants: Sequence[Variant], titles: Mapping[str, str]
+) -> tuple[FlipsByEpoch, ...]:
     """For each variant and split: error rate, NFR and relative NFR at the end of every epoch; titles by label."""
-    known: dict[Any, NDArray[np.int64]] = {}  # many methods have the same old model
-    return [
+    known: OldAnswers = {}  # many methods have the same old model
+    return tuple(
         _course(job, variant, titles[variant.label], known) for variant in track(variants, "by epoch", len(variants))
-    ]
+    )
 
 
-def _course(job: UpdateJob, variant: Variant, title: str, known: dict[Any, NDArray[np.int64]]) -> dict[str, Any]:
+def _course(job: UpdateJob, variant: Variant, title: str, known: OldAnswers) -> FlipsByEpoch:
+    names = [stage.name for stage in job.chain.stages]
+    report = _on_split(job, variant, "report", known)
+    return FlipsByEpoch(
+        label=variant.label,
+        title=title,
+        reference=names[0],
+        new=names[-1],
+        train=_on_split(job, variant, "train", known),
+        report=report,
+        epochs=tuple(range(1, 1 + len(report.nfr))),
+    )
+
+
+def _on_split(job: UpdateJob, variant: Variant, name: Literal["train", "report"], known: OldAnswers) -> SplitRates:
     old, new = variant.plan[0], variant.plan[-1]
     assert isinstance(new, Training)
-    names = [stage.name for stage in job.chain.stages]
-    course: dict[str, Any] = {"label": variant.label, "title": title, "reference": names[0], "new": names[-1]}
     classes = job.chain.stages[0].release.share.classes_of(len(job.splits.classes))
-    for name in SPLITS:
-        by_seed = []
-        for seed in job.seeds:
-            store = job.stores[seed]
-            split: Split = getattr(store.watched_samples(new), name)
-            place = (seed, old, name, len(split))
-            if place not in known:
-                known[place] = store.logits(old, split).argmax(dim=1).numpy()
-            by_seed.append(rates(known[place], getattr(store.answers(new), name), split.targets.numpy(), classes))
-        samples = int((split.targets.numpy() < classes).sum())
-        course[name] = {"samples": samples, **_means(by_seed), "by_seed": by_seed}
-    course["epochs"] = list(range(1, 1 + len(course["report"]["nfr"])))
-    return course
+    by_seed = []
+    for seed in job.seeds:
+        store = job.stores[seed]
+        split: Split = getattr(store.watched_samples(new), name)
+        place = (seed, old, name, len(split))
+        if place not in known:
+            known[place] = store.logits(old, split).argmax(dim=1).numpy()
+        by_seed.append(rates(known[place], getattr(store.answers(new), name), split.targets.numpy(), classes))
+    return SplitRates(
+        samples=int((split.targets.numpy() < classes).sum()),
+        error_rate=_means([each.error_rate for each in by_seed]),
+        nfr=_means([each.nfr for each in by_seed]),
+        relative_nfr=_means([each.relative_nfr for each in by_seed]),
+        by_seed=tuple(by_seed),
+    )
 
 
-def rates(
-    old: NDArray[np.int64], new: NDArray[np.int32], targets: NDArray[np.int64], classes: int
-) -> dict[str, list[float]]:
+def rates(old: NDArray[np.int64], new: NDArray[np.int32], targets: NDArray[np.int64], classes: int) -> EpochRates:
     """From the answers of the old model [N] and of the new one by epoch [E, N], on samples of the old classes."""
     kept = targets < classes  # all others have nothing to compare with
-    old_right = (old == targets)[kept]  # [N]
+    old_correct = (old == targets)[kept]  # [N]
     new_wrong = (new != targets)[:, kept]  # [E, N]
-    nfr = (new_wrong & old_right).mean(axis=1)  # [E]
+    nfr = (new_wrong & old_correct).mean(axis=1)  # [E]
     error_rate = new_wrong.mean(axis=1)
-    chances = old_right.mean() * error_rate
+    chances = old_correct.mean() * error_rate
     relative = np.divide(nfr, chances, out=np.zeros_like(nfr), where=chances > 0)
-    return {"error_rate": error_rate.tolist(), "nfr": nfr.tolist(), "relative_nfr": relative.tolist()}
+    return EpochRates(tuple(error_rate.tolist()), tuple(nfr.tolist()), tuple(relative.tolist()))
 
 
-def _means(by_seed: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, list[float]]:
-    return {name: np.mean([seed[name] for seed in by_seed], axis=0).tolist() for name in by_seed[0]}
+def _means(by_seed: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple(np.mean(by_seed, axis=0).tolist())

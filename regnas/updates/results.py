@@ -6,10 +6,10 @@ prediction files, of several seeds over seeds and samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from regnas.flips import (
     LEVEL,
     Diagnostics,
-    PairStatistics,
     Predictions,
     count_clusters,
     mean_interval,
@@ -29,10 +28,14 @@ from regnas.flips import (
     positive_flip_rate,
     relative_negative_flip_rate,
 )
+from regnas.flips.paired import Bounds
+from regnas.report.update.curves import SweepResult, SweptValue
+from regnas.report.update.measures import Difference, ErrorRate, MeanNfr, Measure
+from regnas.report.update.methods import Counterpart, MethodResult, PairResult, SeedPair
+from regnas.report.update.results import NoiseFloor, UpdateResult
 
 BySeed = Sequence[Sequence[Predictions]]  # for each seed the models of a plan, from the oldest to the newest
 Values = NDArray[np.float64]  # [S, N], of each seed and sample
-Counterpart = Literal["none", "fine_tuning"]
 
 
 @dataclass(frozen=True)
@@ -67,67 +70,58 @@ def summarize(
     plain: BySeed,
     floor: BySeed,
     outcomes: Sequence[Outcome],
-    sweeps: Sequence[dict[str, Any]],
-    facts: dict[str, str],
+    sweeps: Sequence[SweepResult],
+    facts: Mapping[str, str],
     fine_tuned: BySeed | None = None,
-) -> dict[str, Any]:
-    """All results as one JSON value.
+) -> UpdateResult:
+    """The numbers of all methods.
 
     ``plain`` are the predictions without treatment, ``fine_tuned`` those of plain fine-tuning, which methods that start
     from the old weights are compared with; None if no outcome has this counterpart.
     """
     methods = [_method(outcome, models, seeds, plain, fine_tuned) for outcome in outcomes]
-    front = pareto_front([(method["error_rates"][-1]["mean"], method["mean_nfr"]["mean"]) for method in methods])
-    for method, on_front in zip(methods, front, strict=True):
-        method["on_front"] = on_front
-    return {
-        "title": title,
-        "scenario": scenario,
-        "models": list(models),
-        "seeds": list(seeds),
-        "samples": len(plain[0][0]),
-        "clusters": count_clusters(plain[0][0].groups, len(plain[0][0])),
-        "interval_level": LEVEL,
-        "noise_floor": _noise_floor(models[-1], floor),
-        "methods": methods,
-        "sweeps": list(sweeps),
-        "facts": facts,
-    }
+    front = pareto_front([(method.error_rate.mean, method.mean_nfr.mean) for method in methods])
+    return UpdateResult(
+        title=title,
+        scenario=scenario,
+        models=tuple(models),
+        seeds=tuple(seeds),
+        samples=len(plain[0][0]),
+        clusters=count_clusters(plain[0][0].groups, len(plain[0][0])),
+        interval_level=LEVEL,
+        noise_floor=_noise_floor(models[-1], floor),
+        methods=tuple(replace(method, on_front=on_front) for method, on_front in zip(methods, front, strict=True)),
+        sweeps=tuple(sweeps),
+        facts=facts,
+        tuning=(),
+        diagnostics=None,
+        by_epoch=(),
+        clipping=(),
+    )
 
 
 def summarize_sweep(
     label: str, title: str, key: str, points: Sequence[SweepPoint], untreated: SweepPoint
-) -> dict[str, Any]:
-    """The curve of a swept key, and the value that the search split speaks for.
+) -> SweepResult:
+    """The curve of a swept key, and the value that the search split favors.
 
     That is ``one_standard_error_choice`` on the search split: the fewest flips among the values whose error rate is
     above that of the untreated model by no more than the standard error of this difference.
     """
-    rows: list[dict[str, Any]] = [
-        {
-            "value": point.value,
-            "error_rate": over_seeds([1 - new.accuracy for _, new in point.report]),
-            "nfr": over_seeds([negative_flip_rate(old, new) for old, new in point.report]),
-            "relative_nfr": over_seeds([relative_negative_flip_rate(old, new) for old, new in point.report]),
-            "error_rate_difference": _difference(_errors(point.report) - _errors(untreated.report), point.report),
-            "search_error_rate": _mean([1 - new.accuracy for _, new in point.search]),
-            "search_nfr": _mean([negative_flip_rate(old, new) for old, new in point.search]),
-        }
-        for point in points
-    ]
     chosen = one_standard_error_choice(
         errors=[_errors(point.search).mean(axis=0) for point in points],
         flips=[_flips(point.search, 0, -1).mean(axis=0) for point in points],
         untreated_errors=_errors(untreated.search).mean(axis=0),
         groups=untreated.search[0][0].groups,
     )
-    value = None if chosen is None else points[chosen].value
-    return {"method": label, "title": title, "key": key, "points": rows, "chosen": value}
+    rows = tuple(_swept_value(point, untreated) for point in points)
+    return SweepResult(label, title, key, rows, None if chosen is None else points[chosen].value)
 
 
-def over_seeds(values: Sequence[float]) -> dict[str, Any]:
+def over_seeds(values: Sequence[float]) -> Measure:
+    """A rate of each seed as a measure."""
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return {"mean": _mean(values), "spread": spread, "values": [float(value) for value in values]}
+    return Measure(_mean(values), spread, tuple(float(value) for value in values))
 
 
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
@@ -138,66 +132,65 @@ def pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
     ]
 
 
+def _swept_value(point: SweepPoint, untreated: SweepPoint) -> SweptValue:
+    return SweptValue(
+        value=point.value,
+        error_rate=over_seeds([1 - new.accuracy for _, new in point.report]),
+        nfr=over_seeds([negative_flip_rate(old, new) for old, new in point.report]),
+        relative_nfr=over_seeds([relative_negative_flip_rate(old, new) for old, new in point.report]),
+        error_rate_difference=_difference(_errors(point.report) - _errors(untreated.report), point.report),
+        search_error_rate=_mean([1 - new.accuracy for _, new in point.search]),
+        search_nfr=_mean([negative_flip_rate(old, new) for old, new in point.search]),
+    )
+
+
 def _method(
     outcome: Outcome, models: Sequence[str], seeds: Sequence[int], plain: BySeed, fine_tuned: BySeed | None
-) -> dict[str, Any]:
-    """Differences refer to the counterpart of the method; those ``_to_none`` refer to no treatment for all methods."""
+) -> MethodResult:
+    """Whether it is on the front depends on the others, and is not known yet."""
     by_seed = outcome.predictions
     counterpart = plain if fine_tuned is None or outcome.counterpart == "none" else fine_tuned
     statistics = [pairs_of(predictions) for predictions in by_seed]  # Holm's correction is over the pairs of a seed
     pairs = [(low, high) for high in range(len(models)) for low in range(high)]
-    return {
-        "name": outcome.name,
-        "label": outcome.label,
-        "title": outcome.title,
-        "description": outcome.description,
-        "counterpart": outcome.counterpart,
-        "error_rates": [
-            {"model": name, **over_seeds([1 - predictions[index].accuracy for predictions in by_seed])}
+    mean = over_seeds([mean_nfr(seed) for seed in by_seed])
+    return MethodResult(
+        name=outcome.name,
+        label=outcome.label,
+        title=outcome.title,
+        description=outcome.description,
+        counterpart=outcome.counterpart,
+        error_rates=tuple(
+            ErrorRate.of(name, over_seeds([1 - predictions[index].accuracy for predictions in by_seed]))
             for index, name in enumerate(models)
-        ],
-        "pairs": [
-            {
-                "reference": models[low],
-                "new": models[high],
-                "nfr": over_seeds([negative_flip_rate(seed[low], seed[high]) for seed in by_seed]),
-                "nfr_interval": _interval(_flips(by_seed, low, high), by_seed, "rate"),
-                "relative_nfr": over_seeds([relative_negative_flip_rate(seed[low], seed[high]) for seed in by_seed]),
-                "pfr": over_seeds([positive_flip_rate(seed[low], seed[high]) for seed in by_seed]),
-                "nfr_difference": _compared(by_seed, counterpart, partial(_flips, low=low, high=high)),
-                "nfr_difference_to_none": _compared(by_seed, plain, partial(_flips, low=low, high=high)),
-                "by_seed": [
-                    {"seed": seed, **_pair(found[low, high])} for seed, found in zip(seeds, statistics, strict=True)
-                ],
-            }
+        ),
+        pairs=tuple(
+            PairResult(
+                reference=models[low],
+                new=models[high],
+                nfr=over_seeds([negative_flip_rate(seed[low], seed[high]) for seed in by_seed]),
+                nfr_interval=_interval(_flips(by_seed, low, high), by_seed, "rate"),
+                relative_nfr=over_seeds([relative_negative_flip_rate(seed[low], seed[high]) for seed in by_seed]),
+                pfr=over_seeds([positive_flip_rate(seed[low], seed[high]) for seed in by_seed]),
+                nfr_difference=_compared(by_seed, counterpart, partial(_flips, low=low, high=high)),
+                nfr_difference_to_none=_compared(by_seed, plain, partial(_flips, low=low, high=high)),
+                by_seed=tuple(
+                    SeedPair.of(seed, found[low, high]) for seed, found in zip(seeds, statistics, strict=True)
+                ),
+            )
             for low, high in pairs
-        ],
-        "mean_nfr": {
-            **over_seeds([mean_nfr(seed) for seed in by_seed]),
-            "interval": _interval(_mean_flips(by_seed), by_seed, "rate"),
-        },
-        "mean_nfr_difference": _compared(by_seed, counterpart, _mean_flips),
-        "mean_nfr_difference_to_none": _compared(by_seed, plain, _mean_flips),
-        "error_rate_difference": _compared(by_seed, counterpart, _errors),
-        "error_rate_difference_to_none": _compared(by_seed, plain, _errors),
-        "parameters": outcome.parameters,
-        "training_cost": outcome.training_cost,
-    }
+        ),
+        mean_nfr=MeanNfr.of(mean, _interval(_mean_flips(by_seed), by_seed, "rate")),
+        mean_nfr_difference=_compared(by_seed, counterpart, _mean_flips),
+        mean_nfr_difference_to_none=_compared(by_seed, plain, _mean_flips),
+        error_rate_difference=_compared(by_seed, counterpart, _errors),
+        error_rate_difference_to_none=_compared(by_seed, plain, _errors),
+        parameters=outcome.parameters,
+        training_cost=outcome.training_cost,
+        on_front=False,
+    )
 
 
-def _pair(found: PairStatistics) -> dict[str, Any]:
-    return {
-        "nfr": found.nfr,
-        "pfr": found.pfr,
-        "nfr_interval": list(found.nfr_interval),
-        "accuracy_difference": found.accuracy_difference,
-        "accuracy_difference_interval": list(found.accuracy_difference_interval),
-        "mcnemar_p": found.mcnemar_p,
-        "mcnemar_p_corrected": found.mcnemar_p_corrected,
-    }
-
-
-def _compared(mine: BySeed, others: BySeed, values: Callable[[BySeed], Values]) -> dict[str, Any] | None:
+def _compared(mine: BySeed, others: BySeed, values: Callable[[BySeed], Values]) -> Difference | None:
     """The paired difference of what ``values`` gives for the two; None if they answer alike everywhere."""
     alike = all(
         np.array_equal(own.predicted, other.predicted)
@@ -207,11 +200,11 @@ def _compared(mine: BySeed, others: BySeed, values: Callable[[BySeed], Values]) 
     return None if alike else _difference(values(mine) - values(others), mine)
 
 
-def _noise_floor(model: str, floor: BySeed) -> dict[str, Any]:
+def _noise_floor(model: str, floor: BySeed) -> NoiseFloor:
     """Both directions count: neither of the two trainings is the old one."""
     rates = [(negative_flip_rate(one, other) + negative_flip_rate(other, one)) / 2 for one, other in floor]
     errors = [1 - (one.accuracy + other.accuracy) / 2 for one, other in floor]
-    return {"model": model, "nfr": over_seeds(rates), "error_rate": over_seeds(errors)}
+    return NoiseFloor(model, over_seeds(rates), over_seeds(errors))
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -230,14 +223,14 @@ def _mean_flips(by_seed: BySeed) -> Values:
 
 
 def _errors(by_seed: BySeed) -> Values:
-    """1 if the newest model has the sample wrong: [S, N]."""
+    """1 if the newest model predicts the sample wrongly: [S, N]."""
     return np.stack([~seed[-1].correct for seed in by_seed]).astype(np.float64)
 
 
-def _difference(values: Values, like: BySeed) -> dict[str, Any]:
+def _difference(values: Values, like: BySeed) -> Difference:
     """The mean of a paired difference [S, N] with its interval over samples and, if there are several, seeds."""
-    return {"mean": float(values.mean(axis=0).mean()), "interval": _interval(values, like, "difference")}
+    return Difference(float(values.mean(axis=0).mean()), _interval(values, like, "difference"))
 
 
-def _interval(values: Values, like: BySeed, kind: Literal["rate", "difference"]) -> list[float]:
-    return list(mean_interval(values, like[0][0].groups, kind))
+def _interval(values: Values, like: BySeed, kind: Literal["rate", "difference"]) -> Bounds:
+    return mean_interval(values, like[0][0].groups, kind)

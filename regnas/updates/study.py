@@ -6,16 +6,15 @@ Every trained network is kept by its content, so that resuming is running again:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-from regnas.errors import ConfigurationError
 from regnas.family.updated import write_updated
 from regnas.flips import diagnose
 from regnas.networks import parameters_of
-from regnas.report.diagnostics import diagnostics_of
+from regnas.report.diagnostics import FlipDiagnostics, diagnostics_of
+from regnas.report.update.methods import FINE_TUNING, UNTREATED
 from regnas.report.update.report import write_update_report
-from regnas.report.update.values import UNTREATED, titles
+from regnas.report.update.results import UpdateResult
 from regnas.runs.config import LoadedConfig
 from regnas.runs.folder import RunFolder
 from regnas.runs.tables import describe
@@ -25,10 +24,9 @@ from regnas.runtime.progress import track
 from regnas.updates.config import UpdateConfig
 from regnas.updates.epochs import BY_EPOCH, evaluate_by_epoch, remembered_by_epoch, watched_variants, watching
 from regnas.updates.job import UpdateJob, check_stages, load_splits, open_stores, prepare
-from regnas.updates.methods import METHODS, Chain, Method
-from regnas.updates.methods.fine_tuning import FineTuning
 from regnas.updates.methods.none import NoTreatment
 from regnas.updates.models import (
+    ClippedTraining,
     Model,
     Training,
     all_parts,
@@ -40,23 +38,10 @@ from regnas.updates.models import (
     training_macs,
     weights_in,
 )
-from regnas.updates.results import Counterpart, Outcome, summarize
-from regnas.updates.study_tuning import TUNE, tuned, tuning_results
+from regnas.updates.planning import Variant, describe_scenario, noise_floor_models, plan_all
+from regnas.updates.results import Outcome, summarize
+from regnas.updates.study_tuning import TUNE, tuned, with_costs
 from regnas.updates.sweeps import SWEEPS, evaluate_sweep, plan_sweep, remembered_sweeps
-
-FINE_TUNING = "fine_tuning"  # its name among the methods
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A method with one kind of references."""
-
-    name: str  # of the method
-    label: str  # of its row
-    title: str
-    description: str
-    plan: tuple[Model, ...]  # one model for every release
-    counterpart: Counterpart = "none"
 
 
 def run_update(
@@ -65,7 +50,7 @@ def run_update(
     sweeps: Sequence[str] = (),
     by_epoch: Sequence[str] = (),
     tune: bool = False,
-) -> dict[str, Any]:
+) -> UpdateResult:
     """Train, predict, compare; the results, which are also in the report.
 
     ``tune`` chooses the keys of methods that are "auto" again, whatever the configuration has for them.
@@ -96,6 +81,7 @@ def run_update(
         make_all(job.stores, dict.fromkeys(job.seeds, wanted), config.values.machine.workers, methods)
     with folder.timed("predict"):
         outcomes = [outcome_of(job, variant, plain) for variant in track(variants, "predict", len(variants))]
+        clipped = _clipped(job, {"no treatment": plain, **{each.label: each.plan for each in variants}})
         results = summarize(
             title=config.name,
             scenario=describe_scenario(job.chain),
@@ -105,14 +91,17 @@ def run_update(
             floor=[job.predict(seed, floor) for seed in job.seeds],
             outcomes=outcomes,
             sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
-            facts=_facts(job),
+            facts=_facts(job) | {"Clipped steps": clipped_steps(clipped)},
             fine_tuned=next((each.predictions for each in outcomes if each.name == FINE_TUNING), None),
         )
-        results["tuning"] = tuning_results(job, choices)
-        rows = dict(zip((outcome.label for outcome in outcomes), titles(results), strict=True))
-        results["diagnostics"] = _diagnostics(job, outcomes, rows)
-        results["by_epoch"] = evaluate_by_epoch(job, watched, rows)
-        _note_clipping(job, results, {"no treatment": plain, **{each.label: each.plan for each in variants}})
+        rows = dict(zip((outcome.label for outcome in outcomes), results.titles, strict=True))
+        results = replace(
+            results,
+            tuning=with_costs(job, choices),
+            diagnostics=_diagnostics(job, outcomes, rows),
+            by_epoch=evaluate_by_epoch(job, watched, rows),
+            clipping=tuple(each.result for each in clipped),
+        )
     with folder.timed("report"):
         export_networks(job, variants)
         write_update_report(results, folder.report)
@@ -128,63 +117,6 @@ def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
     wanted = [*plain, *noise_floor_models(values.chain, plain)]
     wanted += [model for variant in plan_all(config, values.chain) for model in variant.plan]
     return describe_scenario(values.chain), sum(isinstance(model, Training) for model in all_parts(wanted))
-
-
-def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
-    """Every method, and in a chain of three or more every targeted one with each kind of references.
-
-    Methods that start from the old weights are compared with plain fine-tuning, which is added if it is not configured:
-    against a model trained from scratch, they would be credited with what fine-tuning alone does. If the releases are
-    fine-tuned anyway, no treatment is plain fine-tuning, and nothing is added.
-    """
-    values = config.values
-    variants, problems = [], []
-    for label, method in values.methods.items():
-        kinds = values.references if method.targeted and len(chain.stages) > 2 else ("chain",)
-        for kind in kinds:
-            suffix = f" ({kind})" if len(chain.stages) > 2 and method.targeted else ""
-            try:
-                plan = method.plan(replace(chain, references=kind))
-            except ConfigurationError as error:
-                problems.append(f"{config.name}: {error}")
-                break
-            row = f"{label}-{kind}" if suffix else label
-            name = METHODS.name_of(method) or type(method).__name__
-            counterpart: Counterpart = "fine_tuning" if method.fine_tunes and name != FINE_TUNING else "none"
-            variants.append(Variant(name, row, f"{method.title}{suffix}", _first_line(method), plan, counterpart))
-    if not problems:
-        variants = _with_counterparts(variants, chain)
-    labels = [variant.label for variant in variants]
-    problems += [
-        f"{config.name}: two methods would be called {label} in the report: rename one of them"
-        for label in dict.fromkeys(labels)
-        if labels.count(label) > 1
-    ]
-    if problems:
-        raise ConfigurationError(*problems)
-    return variants
-
-
-def _with_counterparts(variants: Sequence[Variant], chain: Chain) -> list[Variant]:
-    """Add plain fine-tuning before the first method that is compared with it."""
-    compared = [variant.counterpart == "fine_tuning" for variant in variants]
-    if not any(compared):
-        return list(variants)
-    method = FineTuning()
-    plan = method.plan(chain)
-    if plan == NoTreatment().plan(chain):
-        return [replace(variant, counterpart="none") for variant in variants]
-    if any(variant.name == FINE_TUNING for variant in variants):
-        return list(variants)
-    place = compared.index(True)
-    added = Variant(FINE_TUNING, FINE_TUNING, method.title, _first_line(method), plan)
-    return [*variants[:place], added, *variants[place:]]
-
-
-def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, ...]:
-    """Two trainings of the newest release that differ in chance alone."""
-    stage = chain.stages[-1]
-    return stage.repeats(plain[-2], 2)
 
 
 def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Outcome:
@@ -230,37 +162,16 @@ def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
     write_updated(job.folder.path / "models", networks, table, data, predictions)
 
 
-def describe_scenario(chain: Chain) -> str:
-    """What changes along the chain, in words."""
-    releases = [stage.release for stage in chain.stages]
-    changes = ["same architecture" if len({release.network for release in releases}) == 1 else "other architecture"]
-    for key, what in (("samples", "more samples"), ("classes", "more classes")):
-        shares = [getattr(release, key) for release in releases]
-        if len(set(shares)) > 1:
-            changes.append(f"{what} ({' → '.join(f'{share:.0%}' for share in shares)})")
-    if any(release.start == "previous" for release in releases):
-        changes.append("fine-tuned from the old weights")
-    if len(releases) > 2:
-        changes.append(f"a chain of {len(releases)}")
-    return ", ".join(changes)
-
-
-def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str, str]) -> dict[str, Any] | None:
+def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str, str]) -> FlipDiagnostics | None:
     """From the oldest to the newest model, all seeds together; what is not treated comes first."""
     ordered = sorted(outcomes, key=lambda outcome: outcome.name != UNTREATED)
     methods = [(each.label, rows[each.label], each.diagnostics) for each in ordered]
     return diagnostics_of(job.chain.stages[0].name, job.chain.stages[-1].name, methods)
 
 
-def _note_clipping(job: UpdateJob, results: dict[str, Any], plans: Mapping[str, Sequence[Model]]) -> None:
-    """Under the first method that needs a training, so that what all share is told of no treatment."""
-    trainings = [each for seed in job.seeds for each in clipped_trainings(job.stores[seed], plans)]
-    results["clipping"] = [each.to_json() for each in trainings]
-    results["facts"]["Clipped steps"] = clipped_steps(trainings)
-
-
-def _first_line(method: Method) -> str:
-    return (type(method).__doc__ or "").splitlines()[0]
+def _clipped(job: UpdateJob, plans: Mapping[str, Sequence[Model]]) -> list[ClippedTraining]:
+    """Every training under the first method that needs it; what all methods share belongs to no treatment."""
+    return [each for seed in job.seeds for each in clipped_trainings(job.stores[seed], plans)]
 
 
 def _facts(job: UpdateJob) -> dict[str, str]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from regnas.components.builder import auto_keys
+from regnas.report.tuning import Choice
 from regnas.updates.job import UpdateJob
 from regnas.updates.methods import Method
 from regnas.updates.methods.fine_tuning import FineTuning
 from regnas.updates.methods.none import NoTreatment
 from regnas.updates.models import Model, make_all, training_macs
-from regnas.updates.tuning import BySeed, Choice, Tuner, resolve
+from regnas.updates.tuning import BySeed, Tuner, resolve
 
 TUNE = "tune"  # among the facts of a run folder: it chooses again, whatever the configuration has chosen
 
@@ -30,13 +30,13 @@ def tuned(job: UpdateJob) -> tuple[UpdateJob, list[Choice]]:
     return replace(job, config=replace(job.config, values=replace(values, methods=methods))), choices
 
 
-def tuning_results(job: UpdateJob, choices: Sequence[Choice]) -> list[dict[str, Any]]:
-    """For the report: every choice, with what its grid cost as a multiple of training the new models untreated."""
+def with_costs(job: UpdateJob, choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """Every choice, with what its grid cost as a multiple of training the new models untreated."""
     plain = NoTreatment().plan(job.chain)
     store = job.stores[job.seeds[0]]
     untreated = training_macs(store, plain[1:], without=plain[:1])
     seeds = job.config.values.tuning_seeds
-    return [{**choice.to_json(), "cost": seeds * choice.training_macs / untreated} for choice in choices]
+    return tuple(replace(choice, cost=seeds * choice.training_macs / untreated) for choice in choices)
 
 
 def _tuner(job: UpdateJob) -> Tuner:

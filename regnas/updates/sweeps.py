@@ -6,9 +6,9 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from regnas.errors import ConfigurationError
+from regnas.report.update.curves import SweepResult
 from regnas.runs.folder import RunFolder
 from regnas.runtime.files import read_json
 from regnas.runtime.progress import track
@@ -85,7 +85,7 @@ def plan_sweep(job: UpdateJob, sweep: Sweep) -> dict[float, tuple[Model, ...]]:
 
 def evaluate_sweep(
     job: UpdateJob, sweep: Sweep, curve: Mapping[float, tuple[Model, ...]], plain: tuple[Model, ...]
-) -> dict[str, Any]:
+) -> SweepResult:
     """Measures of the newest model at each value, on the report split and on the search split."""
 
     def point(value: float, plan: tuple[Model, ...]) -> SweepPoint:

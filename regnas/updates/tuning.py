@@ -12,12 +12,13 @@ import dataclasses
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regnas.flips import Predictions, mean_nfr_values, one_standard_error_choice
+from regnas.report.tuning import Choice, Tried
 from regnas.updates.methods import Method
 from regnas.updates.methods.tunable import Grid, grids_of
 
@@ -26,45 +27,6 @@ log = logging.getLogger("regnas")
 BySeed = Sequence[Sequence[Predictions]]  # for each seed the models of a plan on the search split, oldest first
 Result = TypeVar("Result")
 Search = Generator[Sequence[Method], Sequence[BySeed], Result]  # asks for methods to be measured, and is told
-
-
-@dataclass(frozen=True)
-class Tried:
-    """What the search split says of one value: mean error rate of the models and mean NFR over their pairs."""
-
-    value: float
-    error_rate: float
-    nfr: float
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A key of a method and the value that was chosen for it.
-
-    ``tried`` is empty if the value comes with the configuration (``[chosen]``). ``eligible`` says whether some value
-    was as accurate as no treatment; if none was, the most accurate one is taken. ``at_edge`` is set if the ladder of
-    values ended before an interior choice was found. ``training_macs`` are the multiply-adds of all trainings of the
-    grid, for one seed: the chosen value included, what no treatment needs left out.
-    """
-
-    label: str
-    key: str
-    value: float
-    tried: tuple[Tried, ...] = ()
-    eligible: bool = True
-    at_edge: bool = False
-    training_macs: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self), "tried": [dataclasses.asdict(each) for each in self.tried]}
-
-    def __str__(self) -> str:
-        if not self.tried:
-            return f"{self.label}.{self.key} = {self.value:g}, chosen before"
-        grid = ", ".join(f"{each.value:g}" for each in self.tried)
-        notes = "" if self.eligible else "; none was as accurate as no treatment"
-        notes += "; the grid could not be extended further" if self.at_edge else ""
-        return f"{self.label}.{self.key} = {self.value:g}, chosen on the search split from {grid}{notes}"
 
 
 @dataclass(frozen=True)

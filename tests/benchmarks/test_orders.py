@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from benchmarks.update_cifar10 import STUDIES, Order, decided, markdown, measured, orders_table, verdict, with_record
+from benchmarks.update_cifar10 import (
+    RECORD,
+    STUDIES,
+    Decided,
+    Order,
+    Record,
+    RecordedStudy,
+    decided,
+    markdown,
+    measured,
+    orders_table,
+    verdict,
+    with_record,
+)
 from regnas.flips import Predictions
+from regnas.report.tuning import Choice, Tried
 from regnas.updates.config import load_update
+from tests.report.update_helpers import none, update
 
 SAMPLES = 400
 TARGETS = np.zeros(SAMPLES, dtype=np.int64)
@@ -23,8 +41,8 @@ OLD = model(range(100))
 ORDER = Order("a paper", "first below second", "NFR", "first", "second")
 
 
-def table(found) -> list[str]:
-    return orders_table([{"study": "a study", **found}]).splitlines()
+def table(found: Decided) -> list[str]:
+    return orders_table([found]).splitlines()
 
 
 def flipping(count: int) -> list[Predictions]:
@@ -49,16 +67,16 @@ def test_the_interval_decides(low, high, close, said):
 
 
 def test_a_difference_of_means_within_the_interval_is_undecided():
-    found = decided(ORDER, [flipping(8), flipping(12)], [flipping(11), flipping(10)])
-    assert found["difference"] == pytest.approx((10 - 10.5) / SAMPLES)
-    assert found["difference"] < 0
-    assert found["verdict"] == "undecided"
+    found = decided("a study", ORDER, [flipping(8), flipping(12)], [flipping(11), flipping(10)])
+    assert found.difference == pytest.approx((10 - 10.5) / SAMPLES)
+    assert found.difference < 0
+    assert found.verdict == "undecided"
 
 
 def test_a_difference_beyond_seeds_and_samples_is_decided_either_way():
     few, many = [flipping(1), flipping(2), flipping(1)], [flipping(40), flipping(41), flipping(40)]
-    assert decided(ORDER, few, many)["verdict"] == "agrees"
-    assert decided(ORDER, many, few)["verdict"] == "disagrees"
+    assert decided("a study", ORDER, few, many).verdict == "agrees"
+    assert decided("a study", ORDER, many, few).verdict == "disagrees"
 
 
 def test_error_rates_are_those_of_the_new_model_and_of_a_family_the_mean():
@@ -74,34 +92,45 @@ def test_every_order_is_about_methods_of_its_preset(preset):
 
 
 def test_what_does_not_agree_stands_out():
-    rows = table(decided(ORDER, [flipping(1)] * 2, [flipping(40)] * 2))
+    rows = table(decided("a study", ORDER, [flipping(1)] * 2, [flipping(40)] * 2))
     assert "| agrees |" in rows[-1]
-    rows = table(decided(ORDER, [flipping(40)] * 2, [flipping(1)] * 2))
+    rows = table(decided("a study", ORDER, [flipping(40)] * 2, [flipping(1)] * 2))
     assert "| **disagrees** | 10.00 and 0.25 | +9.75 [" in rows[-1]
-    page = markdown({"command": "x", "cores": 2, "studies": [], "orders": []})
+    page = markdown(Record("x", 2, (), ()))
     assert "0 agrees, 0 disagrees, 0 undecided" in page
 
 
-def choice(label: str, value: float, *tried: float) -> dict:
-    return {"label": label, "key": "weight", "value": value, "tried": [{"value": each} for each in tried]}
+def choice(label: str, value: float, *tried: float) -> Choice:
+    return Choice(label, "weight", value, tuple(Tried(each, 0.1, 0.01) for each in tried))
 
 
-def recorded_study(preset: str, *tuning: dict) -> dict:
-    return {"preset": preset, "results": {"tuning": list(tuning)}}
+def recorded_study(preset: str, *tuning: Choice) -> RecordedStudy:
+    return RecordedStudy(preset, 1, update(none(), tuning=tuning))
 
 
 def test_studies_that_were_not_run_again_and_the_grids_behind_chosen_values_stay_on_record():
     first, second = list(STUDIES)[:2]
     grid = choice("kd", 0.3, 0.1, 0.3, 1.0)
-    known = {
-        "studies": [recorded_study(first, grid, choice("fd", 1.0, 1.0, 2.0)), recorded_study(second)],
-        "orders": [{"study": STUDIES[each].title, "claim": f"earlier {each}"} for each in (first, second)],
-    }
-    found = {
-        "studies": [recorded_study(first, choice("kd", 0.3), choice("fd", 0.1), choice("elodi", 0.5, 0.3, 0.5))],
-        "orders": [{"study": STUDIES[first].title, "claim": "now"}],
-    }
+    order = decided("", ORDER, [flipping(1)], [flipping(2)])
+    known = Record(
+        command="x",
+        cores=2,
+        studies=(recorded_study(first, grid, choice("fd", 1.0, 1.0, 2.0)), recorded_study(second)),
+        orders=tuple(replace(order, study=STUDIES[each].title, claim=f"earlier {each}") for each in (first, second)),
+    )
+    found = Record(
+        command="x",
+        cores=2,
+        studies=(recorded_study(first, choice("kd", 0.3), choice("fd", 0.1), choice("elodi", 0.5, 0.3, 0.5)),),
+        orders=(replace(order, study=STUDIES[first].title, claim="now"),),
+    )
     result = with_record(found, known)
-    assert [each["preset"] for each in result["studies"]] == [first, second]
-    assert result["studies"][0]["results"]["tuning"] == [grid, choice("fd", 0.1), choice("elodi", 0.5, 0.3, 0.5)]
-    assert [each["claim"] for each in result["orders"]] == ["now", f"earlier {second}"]
+    assert [each.preset for each in result.studies] == [first, second]
+    assert result.studies[0].results.tuning == (grid, choice("fd", 0.1), choice("elodi", 0.5, 0.3, 0.5))
+    assert [each.claim for each in result.orders] == ["now", f"earlier {second}"]
+
+
+def test_the_page_is_that_of_the_record():
+    record = Record.read(RECORD, "")
+    assert json.dumps(record.to_dict(), indent=1) + "\n" == RECORD.read_text(encoding="utf-8")
+    assert markdown(record) == RECORD.with_suffix(".md").read_text(encoding="utf-8")

@@ -48,12 +48,12 @@ def test_three_ways_to_the_same_numbers(command, tmp_path: Path, clustered: bool
 
     predictions = tuple(load_predictions(path) for path in paths)
     family = method("family", ["1"] * 3, predictions=predictions)
-    report = compare(contents(family, members=NAMES, report_split=split(240))).to_json()["methods"][0]
+    report = compare(contents(family, members=NAMES, report_split=split(240))).to_dict()["methods"][0]
     results = summarize(
         "tiny", "same", NAMES, (7,), [predictions], [predictions[1:]],
         [Outcome("none", "none", "None", "Nothing.", [predictions], 1, 1.0)], [], {},
     )  # fmt: skip
-    updated = results["methods"][0]
+    (updated,) = results.to_dict()["methods"]
 
     order = [("small", "medium"), ("small", "large"), ("medium", "large")]
     for reference, new in order:
@@ -85,11 +85,11 @@ def test_a_difference_of_two_models_is_that_of_their_comparison(command, tmp_pat
     pairs = json.loads(command("compare", str(paths[1]), str(paths[2]), "--json").stdout)["pairs"]
     expected = next(pair for pair in pairs if pair["new"] == "large")
     families = [method(name, ["1"] * 2, predictions=(small, last)) for name, last in (("f", medium), ("b", large))]
-    report = compare(contents(*families, members=("small", "last"), report_split=split(240))).to_json()
+    report = compare(contents(*families, members=("small", "last"), report_split=split(240))).to_dict()
     found = report["methods"][1]["models"][1]
     assert found["top1_difference_interval"] == expected["accuracy_difference_interval"]
     treated = Outcome("b", "b", "B", "B.", [[small, large]], 1, 1.0)
     plain = [[small, medium]]
     results = summarize("tiny", "same", ("old", "new"), (0,), plain, plain, [treated], [], {})
-    low, high = results["methods"][0]["error_rate_difference"]["interval"]
+    low, high = results["b"].error_rate_difference.interval
     assert [-high, -low] == pytest.approx(expected["accuracy_difference_interval"], abs=1e-12)

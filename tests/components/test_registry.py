@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from regnas.components.registry import Registry, UnknownPart
-from regnas.errors import ConfigurationError, EnvironmentProblem
+from regnas.components.registry import Registry
+from regnas.errors import ConfigurationError, EnvironmentProblem, UnknownName
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def test_a_table_is_a_mapping_and_a_miss_is_a_key_error_and_one_clear_line(shape
     with pytest.raises(KeyError) as caught:
         shapes["sqare"]
     assert isinstance(caught.value, ConfigurationError)
-    assert isinstance(caught.value, UnknownPart)
+    assert isinstance(caught.value, UnknownName)
     assert str(caught.value) == 'unknown shape "sqare"; did you mean "square"? (known: square)'
     assert caught.value.exit_code == 2
 

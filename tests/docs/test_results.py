@@ -67,4 +67,4 @@ def test_the_methods_on_digits():
         assert numbers(cells[4])[0] == pytest.approx(numbers(parameters)[0] / 1000, abs=0.51)
         assert cells[5] == cost
     assert floor[3] == "5.20 ± 0.18"
-    assert "the NFR is 5.20 ± 0.18 %" in study
+    assert "Noise floor: the NFR between two trainings of the same recipe (new) is 5.20 ± 0.18 %" in study

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from itertools import pairwise
 
 import numpy as np
@@ -151,5 +152,5 @@ def test_without_flips_and_without_logits():
     assert found.reference_uncertainty.auroc is None
     assert found.flips.margin_in_new.median is None
     assert found.flips.wrong_class_in_reference.share_within(3) == 0
-    json.dumps(found.to_json(), allow_nan=False)
+    json.dumps(asdict(found), allow_nan=False)
     assert diagnose([(same, same.answered_by("other", same.predicted))]) is None

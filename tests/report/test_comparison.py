@@ -104,7 +104,7 @@ def test_clusters_are_counted_and_have_one_vote_each() -> None:
 
 def test_comparison_is_json() -> None:
     comparison = compare(contents(method("family", FAMILY), method("b", BASELINE)))
-    content = comparison.to_json()
+    content = comparison.to_dict()
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert list(content) == [
         "title", "samples", "clusters", "members", "budgets", "interval_level", "methods", "tuning", "summary",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from regnas.flips import Predictions, diagnose
+from regnas.flips.diagnostics import Margins, Mistakes, Ranks
 from regnas.report.diagnostics import diagnostics_markdown, diagnostics_of, rows, share_by_rank, summary
 from regnas.report.family.report import write_report
+from regnas.report.update.curves import FlipsByEpoch, SplitRates
 from regnas.report.update.epoch_plots import flips_by_epoch_in_words
 from regnas.report.update.report import write_update_report
 
@@ -42,9 +45,9 @@ def test_what_one_sees_is_said_in_words(diagnostics):
     text = summary(diagnostics)
     # the entropy of sample 0 is between those of 2 (larger, as 0.3 and 0.6 are more even with 0.1) and 1
     assert text.startswith("No treatment: of 1 negative flips from old to new, ")
-    assert "ranks second in old for 100 % of the flips and below the third for 0 %" in text
-    assert "p(true class) − p(wrong class) is +0.10 in old and −0.50 in new (median)" in text
-    assert text.endswith("On the 1 errors of both models old answers the same wrong class in 100 %.")
+    assert "class that new predicts ranks second in old for 100 % of the flips and below third for 0 %." in text
+    assert "The median of p(true class) − p(wrong class) is +0.10 in old and −0.50 in new." in text
+    assert text.endswith("Of the 1 samples that both models get wrong, 100 % have the same wrong class in both.")
 
 
 def test_the_table_has_a_row_a_method_and_dashes_without_flips(diagnostics):
@@ -52,12 +55,13 @@ def test_the_table_has_a_row_a_method_and_dashes_without_flips(diagnostics):
     assert first[:2] == ["No treatment", "1"]
     assert first[-4:] == ["100", "100", "+0.10", "−0.50"]
     assert second == ["Same", "0", *["–"] * 7]
-    assert summary({**diagnostics, "methods": diagnostics["methods"][1:]}) == "Same: no sample flips from old to new."
+    assert summary(replace(diagnostics, methods=diagnostics.methods[1:])) == "Same: no sample flips from old to new."
 
 
 def test_ranks_from_five_on_are_shown_together():
-    ranks = {"counts": [0, 4, 1, 1, 1, 0, 0, 0, 0, 1], "beyond": 1, "unknown": 1, "median": 2.5}
-    assert share_by_rank({"samples": 10, "wrong_class_in_reference": ranks}) == [0, 0.4, 0.1, 0.1, 0.3, 0.1]
+    ranks = Ranks(counts=(0, 4, 1, 1, 1, 0, 0, 0, 0, 1), beyond=1, unknown=1, median=2.5)
+    margins = Margins(None, (0,) * 20)
+    assert share_by_rank(Mistakes(10, ranks, ranks, margins, margins)) == [0, 0.4, 0.1, 0.1, 0.3, 0.1]
 
 
 def test_without_logits_there_is_nothing_to_say():
@@ -71,7 +75,7 @@ def test_the_report_of_a_run_compares_the_smallest_with_the_largest(tmp_path):
     other = method("other", ("100", "110", "110"), EVIL, predictions=(OLD, NEW, OLD))
     made = write_report(contents(family, other), tmp_path)
     found = json.loads((tmp_path / "flips.json").read_text())["diagnostics"]
-    assert found == json.loads(json.dumps(made.diagnostics))
+    assert found == made.to_dict()["diagnostics"]
     assert (found["reference"], found["new"]) == ("small", "large")
     assert [each["negative_flips"] for each in found["methods"]] == [1, 0]
     assert pictures("flip_diagnostics", "diagnostics_by_method") <= {path.name for path in tmp_path.iterdir()}
@@ -85,20 +89,13 @@ def test_the_report_of_a_run_compares_the_smallest_with_the_largest(tmp_path):
 
 
 def course(label, *train):
-    of_split = {"samples": 4096, "error_rate": [0.3, 0.2], "relative_nfr": [0.5, 0.4], "by_seed": []}
-    return {
-        "label": label,
-        "title": label,
-        "reference": "old",
-        "new": "new",
-        "epochs": [1, 2],
-        "train": of_split | {"nfr": list(train)},
-        "report": of_split | {"nfr": [0.08, 0.0456]},
-    }
+    on_train = SplitRates(4096, error_rate=(0.3, 0.2), nfr=train, relative_nfr=(0.5, 0.4), by_seed=())
+    on_report = replace(on_train, nfr=(0.08, 0.0456))
+    return FlipsByEpoch(label, label, "old", "new", on_train, on_report, epochs=(1, 2))
 
 
 def test_the_report_of_an_update_shows_the_diagnostics_and_the_epochs(diagnostics, tmp_path):
-    courses = [course("none", 0.05, 0.0123), course(EVIL, 0.05, 0.01)]
+    courses = (course("none", 0.05, 0.0123), course(EVIL, 0.05, 0.01))
     write_update_report(update(none(), diagnostics=diagnostics, by_epoch=courses), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert pictures("flip-diagnostics", "diagnostics-by-method", "by-epoch") <= names
@@ -116,7 +113,7 @@ def test_of_many_methods_a_few_are_told_in_words():
     assert "method 4" not in text
 
 
-def test_an_update_of_an_earlier_version_has_none_of_it(tmp_path):
+def test_an_update_without_logits_and_courses_has_none_of_it(tmp_path):
     write_update_report(update(none()), tmp_path)
     headings = [each["id"] for each in Page((tmp_path / "index.html").read_text()).attributes("h2")]
     assert "diagnostics" not in headings

@@ -47,13 +47,12 @@ def page_of(made: ReportContents, folder: Path) -> Page:
 
 def test_all_files_are_written_and_the_json_is_what_was_returned(ordinary: ReportContents, folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == FILES
-    assert json.loads((folder / "flips.json").read_text()) == write_report(ordinary, folder).to_json()
+    assert json.loads((folder / "flips.json").read_text()) == write_report(ordinary, folder).to_dict()
 
 
 def test_page_is_written_last(ordinary: ReportContents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setattr("regnas.report.family.report.write_json", lambda path, value: written.append(path.name))
-    for module in ("regnas.report.family.report", "regnas.report.kit.figures"):
+    for module in ("regnas.report.kit.documents", "regnas.report.kit.figures"):
         monkeypatch.setattr(f"{module}.write_bytes", lambda path, value: written.append(path.name))
     write_report(ordinary, tmp_path)
     assert set(written) == FILES

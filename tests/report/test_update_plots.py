@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from regnas.report.kit.figures import shown, svg
+from regnas.report.update.front_plot import error_against_flips
 from regnas.report.update.labels import HEIGHT, WIDTH, label_offsets
-from regnas.report.update.plots import error_against_flips, pairwise_maps, sweep_curve
+from regnas.report.update.pair_maps import pairwise_maps
+from regnas.report.update.sweep_plot import sweep_curve
 
-from .update_helpers import method, none, realistic, sweep, update
+from .update_helpers import measure, method, noise_floor, none, realistic, sweep, update
 
 CHAIN = ("small", "medium", "large")
 
@@ -33,27 +36,27 @@ def test_front_drawn_is_the_front_flagged(models: tuple[str, ...]) -> None:
     figure = error_against_flips(results)
     drawn = line(figure, "pareto-front").get_xydata()
     expected = [
-        (100 * each["error_rates"][-1]["mean"], 100 * np.mean([pair["nfr"]["mean"] for pair in each["pairs"]]))
-        for each in results["methods"]
-        if each["on_front"]
+        (100 * each.error_rates[-1].mean, 100 * np.mean([pair.nfr.mean for pair in each.pairs]))
+        for each in results.methods
+        if each.on_front
     ]
     assert len(expected) > 2
     np.testing.assert_allclose(drawn, sorted(expected))
     assert np.all(np.diff(np.asarray(drawn)[:, 1]) < 0)
-    for index, each in enumerate(results["methods"]):
+    for index, each in enumerate(results.methods):
         filled = line(figure, f"method-{index + 1}").get_markerfacecolor() != "white"
-        assert filled == each["on_front"]
+        assert filled == each.on_front
 
 
 def test_every_method_is_numbered_and_listed_and_the_floor_is_at_its_height() -> None:
     results = realistic(22)
     written = texts(svg(lambda: error_against_flips(results)))
-    for number, each in enumerate(results["methods"], 1):
+    for number, each in enumerate(results.methods, 1):
         assert str(number) in written
-        assert f"{number}  {shown(each['title'], 34)}" in written
+        assert f"{number}  {shown(each.title, 34)}" in written
     assert any(text.startswith("noise floor") for text in written)
     height = line(error_against_flips(results), "noise-floor").get_ydata()
-    assert set(np.asarray(height)) == {100 * results["noise_floor"]["nfr"]["mean"]}
+    assert set(np.asarray(height)) == {100 * results.noise_floor.nfr.mean}
 
 
 def test_looks_differ_in_gray_or_by_their_number() -> None:
@@ -68,9 +71,9 @@ def test_looks_differ_in_gray_or_by_their_number() -> None:
 
 
 def test_a_sweep_far_away_does_not_squeeze_the_methods() -> None:
-    far = sweep()
-    far["points"][-1]["error_rate"]["mean"] = 0.9
-    axes = error_against_flips(update(none(), sweeps=[far])).axes[0]
+    *near, last = sweep().points
+    far = sweep(points=(*near, replace(last, error_rate=measure(0.9))))
+    axes = error_against_flips(update(none(), sweeps=(far,))).axes[0]
     assert axes.get_xlim()[1] < 20
 
 
@@ -109,7 +112,7 @@ def test_sweep_over_orders_of_magnitude_is_logarithmic() -> None:
 def test_maps_write_every_pair_above_the_diagonal() -> None:
     flips = [(0.01, 0.02), (0.03, 0.03), (0.05, 0.07)]
     made = method("none", [(0.1, 0.1)] * 3, flips, models=CHAIN)
-    written = texts(svg(lambda: pairwise_maps(update(made, models=list(CHAIN)))))
+    written = texts(svg(lambda: pairwise_maps(update(made, models=CHAIN))))
     assert {"1.50", "± 0.71", "3.00", "± 0.00", "6.00", "± 1.41"} <= set(written)
     assert sum(text.startswith("±") for text in written) == 3
 
@@ -122,20 +125,20 @@ def test_maps_share_one_scale() -> None:
 
 def test_one_seed_one_method_and_no_flips_can_be_drawn() -> None:
     made = method("none", [(0.0,), (0.0,)], [(0.0,)], on_front=True)
-    floor = {"model": "new", "nfr": made["pairs"][0]["nfr"], "error_rate": made["pairs"][0]["nfr"]}
+    floor = noise_floor(nfr=measure(0.0), error_rate=measure(0.0))
     assert "1" in texts(svg(lambda: error_against_flips(update(made, noise_floor=floor))))
     chained = method("none", [(0.0,)] * 3, [(0.0,)] * 3, models=CHAIN)
-    assert texts(svg(lambda: pairwise_maps(update(chained, models=list(CHAIN))))).count("0.00") >= 3
+    assert texts(svg(lambda: pairwise_maps(update(chained, models=CHAIN)))).count("0.00") >= 3
 
 
 def test_any_name_can_be_drawn_and_drawing_is_repeatable() -> None:
     evil = "<script>$\\frac{ _x"
     made = method("none", [(0.1, 0.1)] * 3, [(0.1, 0.1)] * 3, models=(evil, "数字", "a\x00b"), title=evil)
-    results = update(made, models=[evil, "数字", "a\x00b"], sweeps=[sweep(key=evil, title=evil)])
+    results = update(made, models=(evil, "数字", "a\x00b"), sweeps=(sweep(key=evil, title=evil),))
     for draw in (
         lambda: error_against_flips(results),
         lambda: pairwise_maps(results),
-        lambda: sweep_curve(results["sweeps"][0]),
+        lambda: sweep_curve(results.sweeps[0]),
     ):
         document = svg(draw)
         assert "<script" not in document

@@ -5,33 +5,33 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from regnas.report.update.report import write_update_report
+from regnas.report.update.results import UpdateResult
 from regnas.report.update.tables import update_markdown
 
 from .helpers import Page, pictures
-from .update_helpers import difference, method, none, realistic, sweep, update
+from .update_helpers import difference, method, noise_floor, none, realistic, sweep, update
 
 EVIL = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>"
 FILES = {"update.json", "update.md", "index.html", *pictures("error-against-flips")}
 
 
 @pytest.fixture(scope="module")
-def results() -> dict[str, Any]:
+def results() -> UpdateResult:
     return realistic()
 
 
 @pytest.fixture(scope="module")
-def folder(results: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(results: UpdateResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("update") / "of" / "a run"
     write_update_report(results, folder)
     return folder
 
 
-def page_of(results: dict[str, Any], folder: Path) -> Page:
+def page_of(results: UpdateResult, folder: Path) -> Page:
     write_update_report(results, folder)
     return Page((folder / "index.html").read_text())
 
@@ -43,17 +43,17 @@ def rows(page: str) -> list[list[str]]:
     return [[" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
 
 
-def test_all_files_are_written_and_the_json_comes_back(results: dict[str, Any], folder: Path) -> None:
+def test_all_files_are_written_and_the_json_comes_back(results: UpdateResult, folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == FILES | pictures("sweep-bcwi.alpha")
-    assert json.loads((folder / "update.json").read_text()) == results
+    assert UpdateResult.read(folder / "update.json", "") == results
     assert (folder / "update.md").read_text() == update_markdown(results)
 
 
 def test_page_is_written_last_and_through_whole_files(
-    results: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    results: UpdateResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    for module in ("regnas.report.update.report", "regnas.report.kit.figures"):
+    for module in ("regnas.report.kit.documents", "regnas.report.kit.figures"):
         monkeypatch.setattr(f"{module}.write_bytes", lambda path, _: written.append(path.name))
     write_update_report(results, tmp_path)
     assert set(written) == FILES | pictures("sweep-bcwi.alpha")
@@ -61,7 +61,7 @@ def test_page_is_written_last_and_through_whole_files(
     assert not list(tmp_path.iterdir())
 
 
-def test_same_results_give_the_same_bytes(results: dict[str, Any], folder: Path, tmp_path: Path) -> None:
+def test_same_results_give_the_same_bytes(results: UpdateResult, folder: Path, tmp_path: Path) -> None:
     write_update_report(results, tmp_path)
     assert all(path.read_bytes() == (folder / path.name).read_bytes() for path in tmp_path.iterdir())
 
@@ -93,14 +93,12 @@ def test_page_is_well_formed_and_needs_nothing_from_elsewhere(folder: Path) -> N
 
 def test_page_has_the_verdict_and_the_numbers_in_their_cells(tmp_path: Path) -> None:
     elodi = method("elodi", [(0.2, 0.22), (0.11, 0.11)], [(0.01, 0.012)], difference(-0.031), difference(0.0))
-    made = update(none(on_front=True), elodi, sweeps=[sweep()])
+    made = update(none(on_front=True), elodi, sweeps=(sweep(),))
     page = page_of(made, tmp_path)
-    assert "elodi has the fewest negative flips among the methods" in page.text
-    assert (
-        "In 2 of 2 seeds it flips less than no treatment; the intervals are over seeds and samples (clusters)."
-        in page.text
-    )
-    assert "That much flips by chance alone" in page.text
+    assert "elodi has the fewest negative flips of all methods" in page.text
+    assert "elodi has fewer flips than no treatment in 2 of 2 seeds." in page.text
+    assert "The intervals are over seeds and clusters of samples (2 seeds)." in page.text
+    assert "These flips are due to chance alone." in page.text
     found = rows((tmp_path / "index.html").read_text())
     first = ["1 No treatment&nbsp; ★", "21.00 ± 1.41", "11.00 ± 1.41", "4.20 ± 0.28", "42.00 ± 2.83", "–"]
     assert [*first, "12,345", "1.0x"] in found
@@ -130,15 +128,14 @@ def test_chain_has_maps_of_its_pairs(tmp_path: Path) -> None:
 
 
 def test_names_cannot_inject_markup_nor_lead_out_of_the_folder(tmp_path: Path) -> None:
-    models = [f"1{EVIL}", f"2{EVIL}"]
-    floor = update(none())["noise_floor"] | {"model": EVIL}
+    models = (f"1{EVIL}", f"2{EVIL}")
     made = update(
         method("none", [(0.2, 0.2), (0.1, 0.1)], [(0.04, 0.04)], models=models, title=EVIL, description=EVIL),
         title=EVIL,
         scenario=EVIL,
         models=models,
-        noise_floor=floor,
-        sweeps=[sweep(method="../../bcwi", key=f"alpha\\1/{EVIL}", title=EVIL)],
+        noise_floor=noise_floor(model=EVIL),
+        sweeps=(sweep(method="../../bcwi", key=f"alpha\\1/{EVIL}", title=EVIL),),
         facts={EVIL: EVIL},
     )
     page = page_of(made, tmp_path / "report")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import io
 import re
-from typing import Any
 
 import pytest
 from rich.console import Console
 
+from regnas.report.update.results import UpdateResult
 from regnas.report.update.tables import update_markdown, update_terminal_table
 
-from .update_helpers import difference, method, none, realistic, sweep, update
+from .update_helpers import difference, method, noise_floor, none, realistic, sweep, update
 
 EVIL = "a | b\n<b>[red]c[/red]</b> `x` *y* _z_"
 
 
-def printed(results: dict[str, Any], width: int = 110) -> str:
+def printed(results: UpdateResult, width: int = 110) -> str:
     sink = io.StringIO()
     Console(file=sink, width=width, color_system=None).print(update_terminal_table(results))
     return sink.getvalue()
@@ -29,7 +29,7 @@ def tables(text: str) -> list[list[list[str]]]:
     return [[rows[0], *rows[2:]] for rows in cells]
 
 
-def two_methods() -> dict[str, Any]:
+def two_methods() -> UpdateResult:
     elodi = method(
         "elodi",
         [(0.20, 0.22), (0.11, 0.11)],
@@ -43,7 +43,7 @@ def two_methods() -> dict[str, Any]:
     return update(none(on_front=True), elodi, method("other", [(0.2, 0.2), (0.3, 0.3)], [(0.5, 0.5)], difference(0.4)))
 
 
-def with_fine_tuning() -> dict[str, Any]:
+def with_fine_tuning() -> UpdateResult:
     """Method bcwi is compared with fine-tuning."""
     errors = [(0.20, 0.22), (0.11, 0.11)]
     tuned = method("fine_tuning", errors, [(0.030, 0.030)], difference(-0.012), difference(0.0), title="Fine-tuning")
@@ -56,15 +56,15 @@ def test_methods_that_start_from_the_old_weights_are_marked() -> None:
     [rows] = tables(text)
     assert "NFR - counterpart [95 %]" in rows[0]
     assert [row[0] for row in rows[1:]] == ["No treatment", "Fine-tuning", "bcwi †"]
-    assert "†: starts from the old weights and is compared with fine-tuning; all other methods with no" in text
-    assert "difference in points, with its paired 95 % interval over seeds and samples (clusters)" in text
+    assert "†: starts from the old weights and is compared with fine-tuning; all other methods are compared" in text
+    assert "difference in points, with its paired 95 % interval over seeds and clusters of samples" in text
     assert "bcwi †" in printed(with_fine_tuning())
     assert "†" not in update_markdown(two_methods())
     assert "NFR - no treatment [95 %]" in tables(update_markdown(two_methods()))[0][0]
 
 
-def chain() -> dict[str, Any]:
-    models = ["small", "medium", "large"]
+def chain() -> UpdateResult:
+    models = ("small", "medium", "large")
     errors = [(0.3, 0.3), (0.2, 0.2), (0.1, 0.1)]
     flips = [(0.01, 0.02), (0.03, 0.03), (0.05, 0.07)]  # small -> medium, small -> large, medium -> large
     return update(method("none", errors, flips, models=models, on_front=True), models=models)
@@ -106,7 +106,7 @@ def test_every_number_stands_in_its_column() -> None:
 
 def test_noise_floor_and_the_meaning_of_the_columns_stand_below() -> None:
     for text in (update_markdown(two_methods()), printed(two_methods(), 500)):
-        assert "two trainings of the same recipe (new) the NFR is 3.05 ± 0.07 %. That much flips" in text
+        assert "two trainings of the same recipe (new) is 3.05 ± 0.07 %. These flips are due to chance" in text
         assert "★: on the Pareto front" in text
         assert "including teachers and ensembles" in text
         assert "report split (4,768 samples), mean ± standard deviation over 2 seeds" in text
@@ -161,7 +161,7 @@ def test_chain_has_an_error_rate_a_model_and_the_mean_over_pairs() -> None:
 
 @pytest.mark.parametrize("chosen", [0.5, None])
 def test_sweep_is_a_table_with_the_chosen_value_marked(chosen: float | None) -> None:
-    results = update(none(), sweeps=[sweep(chosen)])
+    results = update(none(), sweeps=(sweep(chosen),))
     rows = tables(update_markdown(results))[1]
     assert rows[0] == ["alpha", "ER (%)", "NFR (%)", "relative NFR (%)", "search split ER (%)", "search split NFR (%)"]
     assert [row[0] for row in rows[1:]] == ["0", "0.5" if chosen is None else "0.5 (chosen)", "1"]
@@ -175,18 +175,17 @@ def test_methods_of_the_same_title_are_told_apart_by_their_labels() -> None:
     assert [row[0] for row in rows[1:]] == ["ELODI (m2)", "ELODI (m4)"]
 
 
-@pytest.mark.parametrize("models", [[EVIL, "new"], [EVIL, "b", "c"]])
-def test_names_are_no_markup(models: list[str]) -> None:
+@pytest.mark.parametrize("models", [(EVIL, "new"), (EVIL, "b", "c")])
+def test_names_are_no_markup(models: tuple[str, ...]) -> None:
     pairs = len(models) * (len(models) - 1) // 2
     evil = method("none", [(0.1, 0.1)] * len(models), [(0.1, 0.1)] * pairs, models=models, title=EVIL, description=EVIL)
-    floor = update(none())["noise_floor"] | {"model": EVIL}
     results = update(
         evil,
         models=models,
         title=f"{EVIL}\n# two",
         scenario=EVIL,
-        noise_floor=floor,
-        sweeps=[sweep(title=EVIL, key=EVIL)],
+        noise_floor=noise_floor(model=EVIL),
+        sweeps=(sweep(title=EVIL, key=EVIL),),
         facts={EVIL: EVIL},
     )
     text = update_markdown(results)

@@ -3,106 +3,125 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 
-Json = dict[str, Any]
+from regnas.report.update.curves import SweepResult, SweptValue
+from regnas.report.update.measures import Difference, ErrorRate, MeanNfr, Measure
+from regnas.report.update.methods import MethodResult, PairResult
+from regnas.report.update.results import NoiseFloor, UpdateResult
 
 
-def measure(*values: float) -> Json:
-    return {"mean": fmean(values), "spread": stdev(values) if len(values) > 1 else None, "values": list(values)}
+def measure(*values: float) -> Measure:
+    return Measure(fmean(values), stdev(values) if len(values) > 1 else None, values)
 
 
-def difference(mean: float, half: float = 0.002) -> Json:
-    return {"mean": mean, "interval": [mean - half, mean + half]}
+def difference(mean: float, half: float = 0.002) -> Difference:
+    return Difference(mean, (mean - half, mean + half))
 
 
 def method(
     name: str,
     errors: Sequence[Sequence[float]],
     flips: Sequence[Sequence[float]],
-    nfr_difference: Json | None = None,
-    error_rate_difference: Json | None = None,
+    nfr_difference: Difference | None = None,
+    error_rate_difference: Difference | None = None,
     models: Sequence[str] = ("old", "new"),
     **changes: Any,
-) -> Json:
-    """``errors`` by model and ``flips`` by pair (references first), each a value a seed."""
-    made: Json = {
-        "name": name,
-        "label": name,
-        "title": "No treatment" if name == "none" else name,
-        "description": f"What {name} does.",
-        "counterpart": "none",
-        "error_rates": [{"model": model} | measure(*values) for model, values in zip(models, errors, strict=True)],
-        "pairs": [
-            {
-                "reference": reference,
-                "new": new,
-                "nfr": measure(*values),
-                "relative_nfr": measure(*(10 * value for value in values)),
-                "pfr": measure(*(value + 0.01 for value in values)),
-                "nfr_difference": nfr_difference,
-                "nfr_difference_to_none": nfr_difference,
-            }
+) -> MethodResult:
+    """``errors`` by model and ``flips`` by pair (references first), each one value per seed."""
+    made = MethodResult(
+        name=name,
+        label=name,
+        title="No treatment" if name == "none" else name,
+        description=f"What {name} does.",
+        counterpart="none",
+        error_rates=tuple(ErrorRate.of(model, measure(*each)) for model, each in zip(models, errors, strict=True)),
+        pairs=tuple(
+            PairResult(
+                reference=reference,
+                new=new,
+                nfr=measure(*values),
+                nfr_interval=(0.0, 0.1),
+                relative_nfr=measure(*(10 * value for value in values)),
+                pfr=measure(*(value + 0.01 for value in values)),
+                nfr_difference=nfr_difference,
+                nfr_difference_to_none=nfr_difference,
+                by_seed=(),
+            )
             for (reference, new), values in zip(combinations(models, 2), flips, strict=True)
-        ],
-        "mean_nfr": measure(*map(fmean, zip(*flips, strict=True))),
-        "mean_nfr_difference": nfr_difference,
-        "error_rate_difference": error_rate_difference,
-        "error_rate_difference_to_none": error_rate_difference,
-        "parameters": 12345,
-        "training_cost": 1.0,
-        "on_front": False,
-    }
-    return made | changes
+        ),
+        mean_nfr=MeanNfr.of(measure(*map(fmean, zip(*flips, strict=True))), (0.0, 0.1)),
+        mean_nfr_difference=nfr_difference,
+        mean_nfr_difference_to_none=nfr_difference,
+        error_rate_difference=error_rate_difference,
+        error_rate_difference_to_none=error_rate_difference,
+        parameters=12345,
+        training_cost=1.0,
+        on_front=False,
+    )
+    return replace(made, **changes)
 
 
-def none(**changes: Any) -> Json:
+def with_pairs(made: MethodResult, *changes: dict[str, Any]) -> MethodResult:
+    """Change the pairs of a method, each in its own way."""
+    pairs = zip(made.pairs, changes, strict=True)
+    return replace(made, pairs=tuple(replace(pair, **change) for pair, change in pairs))
+
+
+def none(**changes: Any) -> MethodResult:
     return method("none", [(0.20, 0.22), (0.10, 0.12)], [(0.040, 0.044)], **changes)
 
 
-def sweep(chosen: float | None = 0.5, values: Sequence[float] = (0.0, 0.5, 1.0), **changes: Any) -> Json:
-    points = [
-        {
-            "value": value,
-            "error_rate": measure(0.10 + 0.04 * value**2, 0.12 + 0.04 * value**2),
-            "nfr": measure(0.040 - 0.04 * value, 0.044 - 0.04 * value),
-            "relative_nfr": measure(0.40 - 0.4 * value, 0.44 - 0.4 * value),
-            "search_error_rate": 0.1234 + 0.04 * value**2,
-            "search_nfr": 0.0456 - 0.04 * value,
-        }
+def sweep(chosen: float | None = 0.5, values: Sequence[float] = (0.0, 0.5, 1.0), **changes: Any) -> SweepResult:
+    points = tuple(
+        SweptValue(
+            value=value,
+            error_rate=measure(0.10 + 0.04 * value**2, 0.12 + 0.04 * value**2),
+            nfr=measure(0.040 - 0.04 * value, 0.044 - 0.04 * value),
+            relative_nfr=measure(0.40 - 0.4 * value, 0.44 - 0.4 * value),
+            error_rate_difference=difference(0.04 * value**2),
+            search_error_rate=0.1234 + 0.04 * value**2,
+            search_nfr=0.0456 - 0.04 * value,
+        )
         for value in values
-    ]
-    return {"method": "bcwi", "title": "BCWI", "key": "alpha", "points": points, "chosen": chosen} | changes
+    )
+    return replace(SweepResult("bcwi", "BCWI", "alpha", points, chosen), **changes)
 
 
-def update(*methods: Json, **changes: Any) -> Json:
+def noise_floor(seeds: int = 2, **changes: Any) -> NoiseFloor:
+    made = NoiseFloor("new", measure(*(0.0300, 0.0310)[:seeds]), measure(*(0.10, 0.12)[:seeds]))
+    return replace(made, **changes)
+
+
+def update(*methods: MethodResult, **changes: Any) -> UpdateResult:
     """Two models; the number of seeds is that of the first method."""
-    seeds = len(methods[0]["pairs"][0]["nfr"]["values"])
-    made: Json = {
+    seeds = len(methods[0].pairs[0].nfr.values)
+    made: dict[str, Any] = {
         "title": "update_test",
         "scenario": "same architecture, more samples (50 % -> 100 %)",
-        "models": ["old", "new"],
-        "seeds": list(range(seeds)),
+        "models": ("old", "new"),
+        "seeds": tuple(range(seeds)),
         "samples": 4768,
         "clusters": 596,
-        "noise_floor": {
-            "model": "new",
-            "nfr": measure(*(0.0300, 0.0310)[:seeds]),
-            "error_rate": measure(*(0.10, 0.12)[:seeds]),
-        },
-        "methods": list(methods),
-        "tuning": [],
-        "sweeps": [],
+        "interval_level": 0.95,
+        "noise_floor": noise_floor(seeds),
+        "methods": methods,
+        "sweeps": (),
         "facts": {"Data": "digits"},
+        "tuning": (),
+        "diagnostics": None,
+        "by_epoch": (),
+        "clipping": (),
     }
-    return made | changes
+    return UpdateResult(**made | changes)
 
 
-def realistic(count: int = 22, models: Sequence[str] = ("old", "new"), seeds: int = 2) -> Json:
+def realistic(count: int = 22, models: Sequence[str] = ("old", "new"), seeds: int = 2) -> UpdateResult:
     """Methods crowded around no treatment, some far better in flips, as measured updates are."""
     generator = np.random.default_rng(7)
     pairs = list(combinations(models, 2))
@@ -130,23 +149,24 @@ def realistic(count: int = 22, models: Sequence[str] = ("old", "new"), seeds: in
                 parameters=77_850 * (4 if title.startswith("Ensemble") else 1),
             )
         )
-    mark_front(methods)
     noise = [measure(*(0.031 + generator.normal(0, 0.001, seeds)).tolist()) for _ in range(2)]
     return update(
-        *methods,
+        *with_front(methods),
         title="update_digits",
-        models=list(models),
-        noise_floor={"model": models[-1], "nfr": noise[0], "error_rate": noise[1]},
-        sweeps=[sweep(0.4, [round(0.1 * step, 1) for step in range(11)])],
+        models=tuple(models),
+        noise_floor=NoiseFloor(models[-1], *noise),
+        sweeps=(sweep(0.4, [round(0.1 * step, 1) for step in range(11)]),),
         facts={"Data": "digits with corruptions, 4,768 samples of 596 originals", "Training": "60 epochs, SGD"},
     )
 
 
-def mark_front(methods: Sequence[Json]) -> None:
+def with_front(methods: Sequence[MethodResult]) -> list[MethodResult]:
     """By definition: on the front is what no other method beats in both."""
-    places = [(m["error_rates"][-1]["mean"], fmean(p["nfr"]["mean"] for p in m["pairs"])) for m in methods]
-    for made, (error, flips) in zip(methods, places, strict=True):
-        made["on_front"] = not any(e <= error and f <= flips and (e, f) != (error, flips) for e, f in places)
+    places = [(each.error_rate.mean, fmean(pair.nfr.mean for pair in each.pairs)) for each in methods]
+    return [
+        replace(made, on_front=not any(e <= error and f <= flips and (e, f) != (error, flips) for e, f in places))
+        for made, (error, flips) in zip(methods, places, strict=True)
+    ]
 
 
 NAMES = (

@@ -14,9 +14,9 @@ import torch
 
 import regnas
 from regnas.errors import ArtifactError, ConfigurationError, DataError
+from regnas.report.update.results import UpdateResult
 from regnas.runtime.files import digest_of
 from regnas.training import SupernetObjective
-from regnas.updates.api import Update
 from tests.tiny import write_tiny
 
 
@@ -41,7 +41,7 @@ def reconfigure(run, change):
 def test_an_opened_run_has_its_family_its_flips_and_its_report(finished_run):
     run = regnas.open_run(finished_run)
     assert run.path == finished_run
-    assert run.flips.to_json() == json.loads((finished_run / "report" / "flips.json").read_text())
+    assert run.flips.to_dict() == json.loads((finished_run / "report" / "flips.json").read_text())
     assert run.flips.methods[0].pairs[-1].new == "large"
     assert list(run.family) == ["small", "medium", "large"]
     assert run.family is run.family
@@ -53,10 +53,51 @@ def test_an_opened_run_has_its_family_its_flips_and_its_report(finished_run):
 
 
 def test_an_opened_update_has_its_results_and_its_report(finished_update):
-    update = Update(finished_update)
-    assert update.results == json.loads((finished_update / "report" / "update.json").read_text())
+    update = regnas.open_update(finished_update)
+    stored = (finished_update / "report" / "update.json").read_text()
+    assert update.results.to_json() + "\n" == stored
+    assert UpdateResult.from_dict(json.loads(stored), "update.json") == update.results
+    assert update.results.to_markdown() == (finished_update / "report" / "update.md").read_text()
+    assert update.results.to_html() == (finished_update / "report" / "index.html").read_text()
     assert update.report == finished_update / "report" / "index.html"
-    assert update.results["methods"][0]["title"] in update._repr_html_()
+    assert update.configuration["seeds"] == [0, 1]
+    assert repr(update) == f"Update('{finished_update}')"
+    assert update.results["elodi"].title in update._repr_html_()
+    assert update.report.as_uri() in update._repr_html_()
+
+
+def test_a_folder_of_the_other_kind_is_refused_with_the_function_that_opens_it(finished_run, finished_update):
+    with pytest.raises(ArtifactError, match=r"must be the run folder of a family, got an update\. Use regnas\.open_u"):
+        regnas.open_run(finished_update)
+    with pytest.raises(ArtifactError, match=r"must be the run folder of an update, got a family\. Use regnas\.open_r"):
+        regnas.open_update(finished_run)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "command", "read"),
+    [
+        ("finished_run", "flips.json", "report", lambda path: regnas.open_run(path).flips),
+        ("finished_update", "update.json", "update", lambda path: regnas.open_update(path).results),
+    ],
+)
+@pytest.mark.slow
+def test_a_damaged_report_is_one_line_with_the_file_the_key_and_the_command(
+    request, tmp_path, kind, name, command, read
+):
+    finished = request.getfixturevalue(kind)
+    run = shutil.copytree(finished, tmp_path / "run", ignore=shutil.ignore_patterns("trainings", "supernet"))
+    stored = run / "report" / name
+    content = json.loads(stored.read_text())
+    del content["methods"][0]["title"]
+    stored.write_text(json.dumps(content))
+    with pytest.raises(ArtifactError) as caught:
+        read(run)
+    assert (
+        str(caught.value) == f"{stored} must have methods[0].title, got none. Write it with `regnas {command} {run}`."
+    )
+    stored.unlink()
+    with pytest.raises(ArtifactError, match=rf"must have a report, got none\. Write it with `regnas {command} "):
+        read(run)
 
 
 def test_a_run_of_tables_is_quiet_tells_its_progress_and_leaves_the_process_as_it_was(finished_run, tmp_path, capfd):

@@ -17,8 +17,8 @@ from regnas.comparison.gallery.suspects import suspects, why_no_suspects
 from regnas.errors import ArtifactError
 from regnas.flips import Predictions
 from regnas.flips.predictions import examples
+from regnas.report.kit.documents import write_document
 from regnas.report.kit.thumbnails import shrink, small_uri
-from regnas.runtime.files import write_bytes
 from regnas.runtime.pillow import ignore_metadata_warnings
 from regnas.runtime.progress import track
 from regnas.runtime.signals import stop_unwritten
@@ -89,8 +89,7 @@ class Gallery:
 
         text = render(self)
         if path is not None:
-            # ids may hold half characters, which are not text; write the page all the same
-            write_bytes(Path(path), text.encode("utf-8", "backslashreplace"))
+            write_document(Path(path), text)
         return text
 
 

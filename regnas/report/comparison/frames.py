@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from regnas.comparison.comparison import Breakdown, Comparison, Pair
 from regnas.components.registry import nearest
-from regnas.errors import ConfigurationError, EnvironmentProblem
-
-MAKERS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+from regnas.errors import ConfigurationError
+from regnas.report.kit.frames import frame_of
 
 
 def to_frame(comparison: Comparison, by: str | None, library: str) -> Any:
     """Return one row per ordered pair, or per pair and part of a breakdown."""
-    if library not in MAKERS:
-        raise ConfigurationError(f'library must be "pandas", "polars" or "pyarrow", got {library!r}')
     if by is None:
         rows = [pair_values(pair) for pair in comparison.pairs]
     else:
         rows = [row for pair in comparison.pairs for row in _part_rows(pair, by)]
-    try:
-        module = import_module(library)
-    except ImportError:
-        others = ", ".join(f'library="{name}"' for name in MAKERS if name != library)
-        raise EnvironmentProblem(
-            f"to_frame needs {library}, which is not installed. Run: pip install {library} (or pass {others})"
-        ) from None
-    return getattr(module, MAKERS[library])(_columns(rows))
+    return frame_of(rows, library)
 
 
 def pair_values(pair: Pair) -> dict[str, Any]:
@@ -77,7 +65,3 @@ def _breakdown(pair: Pair, by: str) -> Breakdown:
         names = list(known)
         raise ConfigurationError(f'by must be one of {", ".join(names)}, got "{by}"{nearest(by, names)}')
     return known[by]
-
-
-def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]}

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ from regnas.flips import (
     relative_negative_flip_rate,
     shared_groups,
 )
-from regnas.report.diagnostics import diagnostics_of
+from regnas.report.diagnostics import FlipDiagnostics, diagnostics_of
 from regnas.report.family.contents import ReportContents, ReportedMethod
 from regnas.report.family.results import FamilyComparison, MemberResult, MethodResult, PairResult
 from regnas.report.family.verdicts import summary, verdict
@@ -60,7 +59,7 @@ def compare(contents: ReportContents) -> FamilyComparison:
         budgets=contents.budgets,
         interval_level=LEVEL,
         methods=(family, *(replace(method, verdict=verdict(method)) for method in baselines)),
-        tuning=tuple(contents.tuning),
+        tuning=contents.tuning,
         summary=summary(family, samples, clusters),
         diagnostics=_diagnostics(contents),
     )
@@ -122,7 +121,7 @@ def _member(
     )
 
 
-def _diagnostics(contents: ReportContents) -> dict[str, Any] | None:
+def _diagnostics(contents: ReportContents) -> FlipDiagnostics | None:
     """From the smallest to the largest member; a single one has nothing to flip against."""
     if len(contents.members) < 2:
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from regnas.data import Split
 from regnas.flips import Predictions
+from regnas.report.tuning import Choice
 from regnas.search import Trial
 from regnas.space import Architecture
 
@@ -50,7 +50,7 @@ class ReportContents:
     report_split: Split
     classes: tuple[str, ...]
     facts: Mapping[str, str]
-    tuning: Sequence[Mapping[str, Any]] = ()  # choices of keys of baselines that are "auto", as JSON, with their cost
+    tuning: tuple[Choice, ...] = ()  # keys of baselines that are "auto"
 
     def __post_init__(self) -> None:
         if not self.methods or not self.members:

@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from regnas.report.family.contents import SearchHistory
 from regnas.report.family.results import FamilyComparison, MethodResult
-from regnas.report.kit.figures import COLORS, DASHES, MARKERS, WIDTH, shown
+from regnas.report.kit.figures import COLORS, DASHES, GRAY, INK, MARKERS, WIDTH, shown
 from regnas.report.kit.formatting import percent, percent_interval
 from regnas.space import format_macs
 
@@ -159,7 +159,7 @@ def _draw_search(axes: Axes, search: SearchHistory) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     rewards = np.array([trial.reward for trial in search.trials])
     if not len(rewards):
-        axes.text(0.5, 0.5, "no candidate on record", transform=axes.transAxes, ha="center", color="#6b7280")
+        axes.text(0.5, 0.5, "no candidate on record", transform=axes.transAxes, ha="center", color=GRAY)
         return
     order = np.arange(1, len(rewards) + 1)
     many = len(rewards) > MOST_POINTS
@@ -194,7 +194,7 @@ def _write_cells(axes: Axes, method: MethodResult, members: Sequence[str], scale
     crowded = len(members) > 6
     for pair in method.pairs:
         row, column = members.index(pair.reference), members.index(pair.new) - 1
-        ink = "white" if scale(100 * pair.nfr) > 0.55 else "#1b2430"
+        ink = "white" if scale(100 * pair.nfr) > 0.55 else INK
         axes.text(column, row - 0.12, percent(pair.nfr), ha="center", va="center", color=ink, fontsize=9)
         below = percent_interval(pair.nfr_interval)
         axes.text(column, row + 0.22, below, ha="center", va="center", color=ink, fontsize=5 if crowded else 7)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from regnas.report.diagnostics import diagnostics_markdown
+from regnas.report.diagnostics import FlipDiagnostics, diagnostics_markdown
 from regnas.report.diagnostics_plots import first_in_detail, methods_side_by_side
 from regnas.report.family.architecture_plot import architectures
 from regnas.report.family.comparison import compare
@@ -16,9 +14,9 @@ from regnas.report.family.html import render
 from regnas.report.family.plots import flip_heat_maps, pairs_error_against_flips, search_progress, top1_against_macs
 from regnas.report.family.results import FamilyComparison
 from regnas.report.family.tables import markdown
+from regnas.report.kit.documents import write_document
 from regnas.report.kit.figures import Picture, picture, write_picture
 from regnas.report.tuning import chosen_toml
-from regnas.runtime.files import write_bytes, write_json
 
 
 def write_report(contents: ReportContents, folder: Path) -> FamilyComparison:
@@ -39,23 +37,18 @@ def write_report(contents: ReportContents, folder: Path) -> FamilyComparison:
     documents = {name: drawn.svg for name, drawn in figures.items()}
     page = render(contents, comparison, documents, worst_flips(contents))
 
-    write_json(folder / "flips.json", comparison.to_json())
-    _write(folder / "flips.md", markdown(comparison) + diagnostics_markdown(diagnostics))
+    write_document(folder / "flips.json", comparison.to_json() + "\n")
+    write_document(folder / "flips.md", markdown(comparison) + diagnostics_markdown(diagnostics))
     if comparison.tuning:
-        _write(folder / "chosen.toml", chosen_toml(comparison.tuning))
+        write_document(folder / "chosen.toml", chosen_toml(comparison.tuning))
     for name, drawn in figures.items():
         write_picture(folder / name, drawn)
-    _write(folder / "index.html", page)
+    write_document(folder / "index.html", page)
     return comparison
 
 
-def _diagnostic_figures(diagnostics: Mapping[str, Any]) -> dict[str, Picture]:
+def _diagnostic_figures(diagnostics: FlipDiagnostics) -> dict[str, Picture]:
     figures = {"flip_diagnostics": picture(lambda: first_in_detail(diagnostics))}
-    if len(diagnostics["methods"]) > 1:
+    if len(diagnostics.methods) > 1:
         figures["diagnostics_by_method"] = picture(lambda: methods_side_by_side(diagnostics))
     return figures
-
-
-def _write(path: Path, text: str) -> None:
-    # File names of samples may hold bytes that are not text; the report is written all the same.
-    write_bytes(path, text.encode("utf-8", "backslashreplace"))

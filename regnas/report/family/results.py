@@ -1,4 +1,4 @@
-"""The numbers of a family's report, as values; ``to_json`` is the content of ``flips.json``.
+"""The numbers of a family's report, as values; ``flips.json`` is their JSON.
 
 Rates are fractions. Differences are the method minus the family: a positive difference of NFR favors the family, a
 positive difference of Top-1 favors the method.
@@ -6,23 +6,23 @@ positive difference of Top-1 favors the method.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from regnas.flips import PairStatistics
 from regnas.flips.paired import Bounds
-from regnas.report.kit.json_values import json_value
+from regnas.report.diagnostics import FlipDiagnostics
+from regnas.report.kit.json_values import JsonResult, Text
+from regnas.report.tuning import Choice
 
 
 @dataclass(frozen=True)
 class MemberResult:
     """A network of a method, at the place of one member of the family."""
 
-    name: str
+    name: Text
     macs: int
     parameters: int
-    architecture: str
+    architecture: Text
     top1: float
     top1_interval: Bounds
     top1_difference: float | None  # from the family's member; None for the family itself
@@ -33,8 +33,8 @@ class MemberResult:
 class PairResult:
     """A smaller member (reference) and a larger one (new); the numbers that ``regnas compare`` gives too."""
 
-    reference: str
-    new: str
+    reference: Text
+    new: Text
     nfr: float
     nfr_interval: Bounds
     pfr: float
@@ -74,10 +74,10 @@ class MethodResult:
     None for the family.
     """
 
-    name: str
-    title: str
-    description: str
-    verdict: str | None
+    name: Text
+    title: Text
+    description: Text
+    verdict: Text | None
     training_macs: int
     models: tuple[MemberResult, ...]
     pairs: tuple[PairResult, ...]
@@ -89,28 +89,16 @@ class MethodResult:
 
 
 @dataclass(frozen=True)
-class FamilyComparison:
+class FamilyComparison(JsonResult):
     """Every number of the report; the first method is the family."""
 
-    title: str
+    title: Text
     samples: int
     clusters: int
-    members: tuple[str, ...]
-    budgets: tuple[str, ...]
+    members: tuple[Text, ...]
+    budgets: tuple[Text, ...]
     interval_level: float
     methods: tuple[MethodResult, ...]
-    tuning: tuple[Mapping[str, Any], ...]
-    summary: str
-    diagnostics: Mapping[str, Any] | None
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> FamilyComparison:
-        """Read the content of ``flips.json``; raise ``ValueError`` if it is something else."""
-        from pydantic import TypeAdapter
-
-        return TypeAdapter(cls).validate_python(content)
-
-    def to_json(self) -> dict[str, Any]:
-        """The content of ``flips.json``."""
-        content: dict[str, Any] = json_value(self)
-        return content
+    tuning: tuple[Choice, ...]
+    summary: Text
+    diagnostics: FlipDiagnostics | None

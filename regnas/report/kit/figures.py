@@ -19,6 +19,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from regnas.report.kit.documents import write_document
 from regnas.runtime.files import write_bytes
 
 WIDTH = 10.4  # inches
@@ -45,6 +46,8 @@ STYLE: Any = {  # the type that matplotlib gives to its keys differs between its
     "legend.frameon": False,
     "hatch.linewidth": 0.6,
 }
+
+GRAY, INK = "#6b7280", "#1b2430"
 
 # Okabe and Ito: told apart by the color-blind; each with its own marker and dash, to be told apart in gray too.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
@@ -77,8 +80,7 @@ def svg(draw: Callable[[], Figure]) -> str:
 
 def write_picture(path: Path, drawn: Picture) -> None:
     """``path`` without a suffix: both files."""
-    # Names in a figure may hold what is no text; they must not cost us the file.
-    write_bytes(path.with_name(f"{path.name}.svg"), drawn.svg.encode("utf-8", "backslashreplace"))
+    write_document(path.with_name(f"{path.name}.svg"), drawn.svg)
     write_bytes(path.with_name(f"{path.name}.png"), drawn.png)
 
 

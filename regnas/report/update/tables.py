@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from regnas.report.diagnostics import diagnostics_markdown
+from regnas.report.kit.formatting import percent
 from regnas.report.kit.markdown import markdown_table, plain
 from regnas.report.tuning import EXPLANATION, HEADER, TITLE, tuning_rows
-from regnas.report.update.values import (
-    Results,
+from regnas.report.update.curves import SweepResult
+from regnas.report.update.methods import MethodResult
+from regnas.report.update.results import UpdateResult
+from regnas.report.update.texts import (
     counterpart,
-    is_chain,
     legend,
     marked_titles,
-    mean_nfr,
     noise_floor,
     swept,
     times,
-    titles,
     with_bounds,
     with_spread,
 )
@@ -36,88 +36,78 @@ Rows = Sequence[Sequence[str]]
 PAIRS = "NFR from each model (row) to each later one (column)"
 
 
-def update_terminal_table(results: Results) -> Group:
+def update_terminal_table(results: UpdateResult) -> Group:
     """One row per method, the noise floor and the meaning of the columns; then the pairs of a chain and the sweeps."""
-    title = f"{results['title']}: error rates and negative flips in percent"
-    parts: list[RenderableType] = [_terminal(title, *_methods(results)), Text("")]
+    title = f"{results.title}: error rates and negative flips in percent"
+    parts: list[RenderableType] = [_terminal(title, *method_rows(results)), Text("")]
     parts += [Text(noise_floor(results)), Text(_legend(results))]
-    if is_chain(results):
+    if results.is_chain:
         parts += [Text(""), _terminal(f"{PAIRS}, in percent", *_pairs(results))]
-    for sweep in results["sweeps"]:
-        parts += [Text(""), _terminal(f"{sweep['title']}: {sweep['key']}", *_sweep(sweep))]
+    for sweep in results.sweeps:
+        parts += [Text(""), _terminal(f"{sweep.title}: {sweep.key}", *_sweep(sweep))]
     return Group(*parts)
 
 
-def update_markdown(results: Results) -> str:
+def update_markdown(results: UpdateResult) -> str:
     """``update.md``"""
     headline, *others = update_verdict(results)
-    parts = [f"# {plain(results['title'])}", plain(results["scenario"]), f"**{plain(headline)}**"]
+    parts = [f"# {plain(results.title)}", plain(results.scenario), f"**{plain(headline)}**"]
     parts += ["\n".join(f"- {plain(sentence)}" for sentence in others)]
-    parts += ["## Methods", markdown_table(*_methods(results)), plain(noise_floor(results)), plain(_legend(results))]
-    described = zip(titles(results), results["methods"], strict=True)
-    parts.append("\n".join(f"- {plain(_described(title, method['description']))}" for title, method in described))
-    if is_chain(results):
+    parts += ["## Methods", markdown_table(*method_rows(results)), plain(noise_floor(results)), plain(_legend(results))]
+    described = zip(results.titles, results.methods, strict=True)
+    parts.append("\n".join(f"- {plain(_described(title, method.description))}" for title, method in described))
+    if results.is_chain:
         parts += ["## Pairs", f"{PAIRS}, in percent.", markdown_table(*_pairs(results))]
-    for sweep in results["sweeps"]:
-        parts += [f"## {plain(sweep['title'])}: {plain(sweep['key'])}", markdown_table(*_sweep(sweep))]
-    if results["tuning"]:
-        parts += [f"## {TITLE}", EXPLANATION, markdown_table(HEADER, tuning_rows(results["tuning"]))]
-    if results["facts"]:
-        facts = "\n".join(f"- {plain(name)}: {plain(value)}" for name, value in results["facts"].items())
+    for sweep in results.sweeps:
+        parts += [f"## {plain(sweep.title)}: {plain(sweep.key)}", markdown_table(*_sweep(sweep))]
+    if results.tuning:
+        parts += [f"## {TITLE}", EXPLANATION, markdown_table(HEADER, tuning_rows(results.tuning))]
+    if results.facts:
+        facts = "\n".join(f"- {plain(name)}: {plain(value)}" for name, value in results.facts.items())
         parts += ["## Facts", facts]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts) + "\n" + diagnostics_markdown(results.diagnostics)
 
 
-def is_chosen(sweep: Mapping[str, Any], point: Mapping[str, Any]) -> bool:
-    return sweep["chosen"] is not None and math.isclose(point["value"], sweep["chosen"], abs_tol=1e-12)
-
-
-def nfr_matrix(results: Results, method: Mapping[str, Any]) -> list[list[Mapping[str, Any] | None]]:
-    """NFR of every pair: rows are references without the last model, columns new models without the first."""
-    known = {(pair["reference"], pair["new"]): pair["nfr"] for pair in method["pairs"]}
-    models = results["models"]
-    return [[known.get((reference, new)) for new in models[1:]] for reference in models[:-1]]
-
-
-def _methods(results: Results) -> tuple[Header, Rows]:
-    chain = is_chain(results)
-    errors = [f"ER {model}\n(%)" for model in results["models"]]
+def method_rows(results: UpdateResult) -> tuple[Header, Rows]:
+    """The header and the rows of the main table."""
+    chain = results.is_chain
+    errors = [f"ER {model}\n(%)" for model in results.models]
     if chain:
         header = ["Method", *errors, "mean NFR\n(%)", f"mean NFR -\n{counterpart(results)} [95 %]", "training\ncost"]
     else:
         flips = ["NFR\n(%)", "relative\nNFR (%)", f"NFR - {counterpart(results)}\n[95 %]"]
         header = ["Method", *errors, *flips, "parameters", "training\ncost"]
-    named = zip(marked_titles(results), results["methods"], strict=True)
+    named = zip(marked_titles(results), results.methods, strict=True)
     return header, [_method(title, method, chain) for title, method in named]
 
 
-def _method(title: str, method: Mapping[str, Any], chain: bool) -> list[str]:
-    row = [f"★ {title}" if method["on_front"] else title, *(with_spread(each) for each in method["error_rates"])]
+def _method(title: str, method: MethodResult, chain: bool) -> list[str]:
+    row = [f"★ {title}" if method.on_front else title, *(with_spread(each) for each in method.error_rates)]
     if chain:
-        row += [with_spread(mean_nfr(method)), with_bounds(method["mean_nfr_difference"])]
+        row += [with_spread(method.mean_nfr), with_bounds(method.mean_nfr_difference)]
     else:
-        [pair] = method["pairs"]
-        row += [with_spread(pair["nfr"]), with_spread(pair["relative_nfr"]), with_bounds(pair["nfr_difference"])]
-        row.append(f"{method['parameters']:,}")
-    return [*row, times(method["training_cost"])]
+        [pair] = method.pairs
+        row += [with_spread(pair.nfr), with_spread(pair.relative_nfr), with_bounds(pair.nfr_difference)]
+        row.append(f"{method.parameters:,}")
+    return [*row, times(method.training_cost)]
 
 
-def _pairs(results: Results) -> tuple[Header, Rows]:
+def _pairs(results: UpdateResult) -> tuple[Header, Rows]:
     rows = []
-    for title, method in zip(titles(results), results["methods"], strict=True):
-        for place, (reference, cells) in enumerate(zip(results["models"], nfr_matrix(results, method), strict=False)):
+    for title, method in zip(results.titles, results.methods, strict=True):
+        for place, (reference, cells) in enumerate(zip(results.models, results.nfr_matrix(method), strict=False)):
             written = ["" if cell is None else with_spread(cell) for cell in cells]
             rows.append([title if place == 0 else "", reference, *written])
-    return ["Method", "reference", *results["models"][1:]], rows
+    return ["Method", "reference", *results.models[1:]], rows
 
 
-def _sweep(sweep: Mapping[str, Any]) -> tuple[Header, Rows]:
-    header = [sweep["key"], "ER\n(%)", "NFR\n(%)", "relative\nNFR (%)"]
+def _sweep(sweep: SweepResult) -> tuple[Header, Rows]:
+    header = [sweep.key, "ER\n(%)", "NFR\n(%)", "relative\nNFR (%)"]
     rows = []
-    for point in sweep["points"]:
-        value = f"{swept(point['value'])} (chosen)" if is_chosen(sweep, point) else swept(point["value"])
-        measures = [with_spread(point[name]) for name in ("error_rate", "nfr", "relative_nfr")]
-        searched = [with_spread({"mean": point[name], "spread": None}) for name in ("search_error_rate", "search_nfr")]
+    for point in sweep.points:
+        value = f"{swept(point.value)} (chosen)" if sweep.is_chosen(point) else swept(point.value)
+        measures = [with_spread(each) for each in (point.error_rate, point.nfr, point.relative_nfr)]
+        searched = [percent(point.search_error_rate), percent(point.search_nfr)]
         rows.append([value, *measures, *searched])
     return [*header, "search split\nER (%)", "search split\nNFR (%)"], rows
 
@@ -127,7 +117,7 @@ def _described(title: str, description: str) -> str:
     return description if description.startswith(f"{title.partition(' (')[0]}:") else f"{title}: {description}"
 
 
-def _legend(results: Results) -> str:
+def _legend(results: UpdateResult) -> str:
     return ". ".join(f"{name}: {meaning}" for name, meaning in legend(results)) + "."
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from regnas.report.update.results import ClippedSteps, TrainingClipping
 from regnas.training import Clipping
 from regnas.updates.models.model import Model, Training, all_parts
 from regnas.updates.models.store import ModelStore
@@ -28,9 +28,12 @@ class ClippedTraining:
         seed = "" if self.seed is None else f"seed {self.seed}"
         return ", ".join(filter(None, (self.method, self.training, seed)))
 
-    def to_json(self) -> dict[str, Any]:
-        counts = None if self.clipping is None else self.clipping.to_json()
-        return {"method": self.method, "training": self.training, "seed": self.seed, "clipping": counts}
+    @property
+    def result(self) -> TrainingClipping:
+        """The counts for the results of an update."""
+        found = self.clipping
+        counts = None if found is None else ClippedSteps(found.clip_norm, found.steps, found.clipped, found.share)
+        return TrainingClipping(self.method, self.training, self.seed, counts)
 
 
 def clipped_trainings(store: ModelStore, plans: Mapping[str, Iterable[Model]]) -> list[ClippedTraining]:

@@ -1,11 +1,10 @@
-"""Make models and keep them by content: what several methods or runs need is made once."""
+"""Make a model and keep it by content: what several methods or runs need is made once."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,13 @@ from regnas.networks import Network, macs_of
 from regnas.runtime.files import digest_of, read_json, require_keys, write_json
 from regnas.runtime.lock import exclusive
 from regnas.runtime.memory import BoundedCache
-from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import key_to_int
 from regnas.runtime.tensors import load_into, load_tensors, save_tensors
-from regnas.runtime.workers import run_in_order
-from regnas.training import Clipping, Prepared, Recipe, Trainer, log_clipping, logits_on, spread_images
+from regnas.training import Clipping, Prepared, Recipe, Trainer, logits_on, spread_images
 from regnas.updates.models.code import code_of
 from regnas.updates.models.content import content_of
 from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, Recorder, WatchedSamples, answers_in
-from regnas.updates.models.model import Costly, Model, Training, all_parts, share_of
+from regnas.updates.models.model import Model, Training, share_of
 
 NETWORK = "network.safetensors"
 RECORD = "model.json"
@@ -169,6 +166,13 @@ class ModelStore:
 
     # What is known of a training
 
+    def watching(self, models: Iterable[Training]) -> ModelStore:
+        """Return a store that keeps the answers by epoch of these models.
+
+        It has no networks in memory: one that was made unwatched would hide that its answers are missing.
+        """
+        return replace(self, watched=frozenset(models), _modules=_module_cache())
+
     def name_of(self, model: Training) -> str:
         """Short, for logs and reports: whose training it is, and the beginning of its digest."""
         return " ".join(filter(None, (getattr(model, "replicate", ""), self.identity(model)[:6])))
@@ -221,57 +225,3 @@ class ModelStore:
         load_into(network, load_tensors(folder / NETWORK, record["sha256"]), folder / NETWORK)
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # left by a process that was killed just before
         return network
-
-
-def training_macs(store: ModelStore, models: Iterable[Model], without: Iterable[Model] = ()) -> int:
-    """Multiply-adds of all gradients that these models need, but for those that are needed ``without`` them too."""
-    spared = all_parts(without)
-    return sum(
-        model.training_macs(store) for model in all_parts(models) if isinstance(model, Costly) and model not in spared
-    )
-
-
-def make_all(
-    stores: Mapping[int, ModelStore],
-    models: Mapping[int, Iterable[Model]],
-    workers: int,
-    methods: Mapping[Model, str] | None = None,
-) -> None:
-    """Train whatever these models need and is not kept yet; stores and models by seed, ``methods`` by training."""
-    jobs: dict[tuple[int, Training], list[tuple[int, Training]]] = {}
-    for seed, wanted in models.items():
-        parts = all_parts(wanted)
-        trainings = [model for model in parts if isinstance(model, Training) and not stores[seed].is_kept(model)]
-        for model in reversed(trainings):
-            needed = all_parts(model.parts())
-            jobs[seed, model] = [(seed, part) for part in trainings if part in needed]
-    if not jobs:
-        return
-    verbose = workers == 1
-    stores = {seed: replace(store, verbose=verbose, methods=methods or {}) for seed, store in stores.items()}
-    make = partial(_make, stores)
-    with Bar("" if verbose else "train", len(jobs)) as bar:
-        for seed, model in run_in_order(jobs, make, workers):
-            bar.advance()
-            if not verbose:  # what workers log, nobody reads
-                _log_clipping(stores[seed], model)
-
-
-def methods_of(plans: Iterable[tuple[str, Iterable[Model]]]) -> dict[Model, str]:
-    """Name for every training the first of the methods that needs it, from pairs of a method and its plan."""
-    methods: dict[Model, str] = {}
-    for label, plan in plans:
-        for model in all_parts(plan):
-            methods.setdefault(model, label)
-    return methods
-
-
-def _make(stores: Mapping[int, ModelStore], job: tuple[int, Training]) -> None:
-    seed, model = job
-    stores[seed].module(model)
-
-
-def _log_clipping(store: ModelStore, model: Training) -> None:
-    clipping = store.clipping(model)
-    if clipping is not None:
-        log_clipping(store.describe_training(model), clipping)

@@ -72,6 +72,15 @@ def test_a_network_that_is_kept_without_its_answers_is_trained_again_for_them_al
     assert {path.name for path in shelf.iterdir()} == {NETWORK, RECORD, EPOCHS, ".lock"}
 
 
+def test_a_network_that_is_in_memory_without_its_answers_is_trained_again_for_them(watched, tmp_path):
+    """As after tuning, which makes networks before it is known which of them are watched."""
+    before = open_store(tmp_path, **LONGER)
+    before.module(NEW)
+    later = before.watching([NEW])
+    make_all({0: later}, {0: [NEW]}, 1)
+    assert record(later) == record(watched)
+
+
 def test_a_kept_network_that_its_training_does_not_come_to_is_refused(tmp_path):
     open_store(tmp_path, **LONGER).module(NEW)
     shelf = open_store(tmp_path, **LONGER)._folder_of(NEW)

@@ -8,7 +8,7 @@ import pytest
 from regnas.errors import ConfigurationError
 from regnas.updates.config import parse_update
 from regnas.updates.epochs import rates, watched_variants
-from regnas.updates.study import plan_all
+from regnas.updates.planning import plan_all
 
 NETWORK = {"name": "small_resnet", "widths": [4, 8]}
 MODELS = {"old": {"network": NETWORK, "samples": 0.5}, "new": {"network": NETWORK}}
@@ -30,14 +30,14 @@ def test_rates_are_those_by_hand():
     old = np.array([0, 1, 0, 0, 1])  # right, right, right, wrong
     new = np.array([[1, 0, 0, 0, 2], [0, 2, 0, 1, 0]], dtype=np.int32)
     found = rates(old, new, targets, classes=2)
-    assert found["error_rate"] == [0.75, 0.25]
-    assert found["nfr"] == [0.5, 0.25]
-    assert found["relative_nfr"] == [pytest.approx(0.5 / (0.75 * 0.75)), pytest.approx(0.25 / (0.75 * 0.25))]
+    assert found.error_rate == (0.75, 0.25)
+    assert found.nfr == (0.5, 0.25)
+    assert found.relative_nfr == pytest.approx((0.5 / (0.75 * 0.75), 0.25 / (0.75 * 0.25)))
 
 
 def test_without_errors_the_relative_rate_is_0():
     right = np.array([0, 1])
-    assert rates(right, right[None].astype(np.int32), right, classes=2)["relative_nfr"] == [0]
+    assert rates(right, right[None].astype(np.int32), right, classes=2).relative_nfr == (0,)
 
 
 def test_named_methods_are_watched_and_all_are_those_that_end_in_one_training():

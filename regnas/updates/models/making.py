@@ -1,0 +1,67 @@
+"""Make all models of many methods and seeds, and count what their training costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from regnas.runtime.progress import Bar
+from regnas.runtime.workers import run_in_order
+from regnas.training import log_clipping
+from regnas.updates.models.model import Costly, Model, Training, all_parts
+from regnas.updates.models.store import ModelStore
+
+
+def training_macs(store: ModelStore, models: Iterable[Model], without: Iterable[Model] = ()) -> int:
+    """Multiply-adds of all gradients that these models need, but for those that are needed ``without`` them too."""
+    spared = all_parts(without)
+    return sum(
+        model.training_macs(store) for model in all_parts(models) if isinstance(model, Costly) and model not in spared
+    )
+
+
+def make_all(
+    stores: Mapping[int, ModelStore],
+    models: Mapping[int, Iterable[Model]],
+    workers: int,
+    methods: Mapping[Model, str] | None = None,
+) -> None:
+    """Train whatever these models need and is not kept yet; stores and models by seed, ``methods`` by training."""
+    jobs: dict[tuple[int, Training], list[tuple[int, Training]]] = {}
+    for seed, wanted in models.items():
+        parts = all_parts(wanted)
+        trainings = [model for model in parts if isinstance(model, Training) and not stores[seed].is_kept(model)]
+        for model in reversed(trainings):
+            needed = all_parts(model.parts())
+            jobs[seed, model] = [(seed, part) for part in trainings if part in needed]
+    if not jobs:
+        return
+    verbose = workers == 1
+    stores = {seed: replace(store, verbose=verbose, methods=methods or {}) for seed, store in stores.items()}
+    make = partial(_make, stores)
+    with Bar("" if verbose else "train", len(jobs)) as bar:
+        for seed, model in run_in_order(jobs, make, workers):
+            bar.advance()
+            if not verbose:  # what workers log, nobody reads
+                _log_clipping(stores[seed], model)
+
+
+def methods_of(plans: Iterable[tuple[str, Iterable[Model]]]) -> dict[Model, str]:
+    """Name for every training the first of the methods that needs it, from pairs of a method and its plan."""
+    methods: dict[Model, str] = {}
+    for label, plan in plans:
+        for model in all_parts(plan):
+            methods.setdefault(model, label)
+    return methods
+
+
+def _make(stores: Mapping[int, ModelStore], job: tuple[int, Training]) -> None:
+    seed, model = job
+    stores[seed].module(model)
+
+
+def _log_clipping(store: ModelStore, model: Training) -> None:
+    clipping = store.clipping(model)
+    if clipping is not None:
+        log_clipping(store.describe_training(model), clipping)
