@@ -30,6 +30,7 @@ EXTRAS = {
     "psycopg": "postgresql",
     "optuna_dashboard": "dashboard",
     "torchmetrics": "metrics",
+    "pyarrow": "parquet",
 }
 
 

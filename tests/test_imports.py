@@ -41,7 +41,7 @@ def test_benchmarks_and_the_package_do_not_import_tests():
 
 
 def test_every_package_that_is_imported_is_a_dependency_or_comes_with_an_extra():
-    core = {"jinja2", "markupsafe", "numpy", "PIL", "pyarrow", "pydantic", "rich", "typer"}
+    core = {"jinja2", "markupsafe", "narwhals", "numpy", "PIL", "pydantic", "pydantic_core", "rich", "typer"}
     own = {"regnas", "supernets", "search_configs"}
     for folder in ("regnas", "supernets"):
         for name, files in imported_by(folder).items():
@@ -49,8 +49,8 @@ def test_every_package_that_is_imported_is_a_dependency_or_comes_with_an_extra()
             assert top in sys.stdlib_module_names or top in core | own | set(EXTRAS), (name, files)
 
 
-def test_the_contract_of_the_light_core_forbids_everything_that_training_needs():
+def test_the_contract_of_the_light_core_forbids_everything_that_training_and_parquet_need():
     contracts = configparser.ConfigParser()
     contracts.read(ROOT / ".importlinter")
     forbidden = contracts["importlinter:contract:light"]["forbidden_modules"].split()
-    assert forbidden == sorted(module for module, extra in EXTRAS.items() if extra == "train")
+    assert forbidden == sorted(module for module, extra in EXTRAS.items() if extra in ("train", "parquet"))

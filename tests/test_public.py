@@ -46,7 +46,7 @@ import sys, regnas
 pair = regnas.compare({"old": [0, 1], "new": [0, 0]}, target=[0, 1])["old", "new"]
 verdict = regnas.gate([0, 1], [0, 0], [0, 1], max_nfr=0.1)
 repr(pair), repr(verdict), verdict.to_json(), verdict._repr_html_()
-heavy = {"torch", "torchvision", "optuna", "sklearn", "matplotlib", "jinja2", "pandas", "pyarrow", "pydantic"}
+heavy = {"torch", "optuna", "sklearn", "matplotlib", "jinja2", "narwhals", "pandas", "pyarrow", "pydantic"}
 print(sorted(heavy & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from regnas.comparison.files.columns import Coded, Column, refuse_missing
+from regnas.comparison.files.columns import NOTHING, Coded, Column, refuse_missing
 from regnas.errors import ArtifactError
 from regnas.flips.ordering import distinct
-
-# What spreadsheets and pandas write for a number that is not there.
-NOTHING = ("", "nan", "na", "n/a", "null", "none", "<na>")
 
 
 def encode(column: Column) -> Column:

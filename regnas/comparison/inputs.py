@@ -16,7 +16,7 @@ from regnas.comparison.files.columns import GROUP, ID, PREDICTED, TARGET, Column
 from regnas.comparison.joining import Given, Joined, Source, join, model_names
 from regnas.comparison.reading import ReadPredictions, read_columns, read_predictions, usable_slices
 from regnas.comparison.samples import Samples
-from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
+from regnas.errors import ArtifactError, ConfigurationError
 from regnas.flips import Predictions
 
 
@@ -95,17 +95,13 @@ def _columns(predictions: Any, classes: Sequence[Any] | None, where: str) -> Pre
 
 def looks_like_frame(values: Any) -> bool:
     """Tell data frames from arrays and series, which have one value per sample."""
-    if hasattr(values, "__dataframe__"):
-        return True
-    arrow = hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")
-    return arrow and len(getattr(values, "shape", (0, 0))) == 2 and not hasattr(values, "type")
+    kind = type(values)  # because a lazy frame of polars would look for its columns, and warn that this takes long
+    return hasattr(kind, "columns") or hasattr(kind, "column_names")
 
 
 def _frame(frame: Any, where: str) -> PredictionFile:
-    try:
-        from regnas.comparison.files.frames import FrameColumns  # here, because it imports pyarrow
-    except ImportError:
-        raise EnvironmentProblem(f"{where} is a data frame, which needs pyarrow. Run: pip install pyarrow") from None
+    from regnas.comparison.files.frames import FrameColumns  # here, because narwhals takes a while to import
+
     return FrameColumns(frame, where)
 
 

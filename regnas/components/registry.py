@@ -18,14 +18,20 @@ under ``if __name__ == "__main__":``. Parts of an interactive session are refuse
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, is_dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from regnas.errors import ConfigurationError, EnvironmentProblem, UnknownName
+from regnas.errors import (
+    ConfigurationError,
+    EnvironmentProblem,
+    MissingPackage,
+    UnknownName,
+    explain_missing_packages,
+)
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -195,7 +201,10 @@ class Registry(Mapping[str, Part]):
 
     def _load(self, name: str, offer: _Offer) -> Any:
         try:
-            part = offer.load()
+            with explain_missing_packages(f'the {self.kind} "{name}"') if offer.trusted else nullcontext():
+                part = offer.load()
+        except MissingPackage:
+            raise
         except Exception as error:
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise EnvironmentProblem(

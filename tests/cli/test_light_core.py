@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from regnas.errors import EXTRAS, EnvironmentProblem, MissingPackage, explain_missing_packages
+from tests.comparison.helpers import FORMATS, write
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,6 +69,21 @@ def test_compare_and_gate_need_no_extra(predictions, tmp_path):
     assert json.loads(compared[1])["samples"] == 8
     assert "12.50" in page.read_text()  # one of eight
     assert (passed[0], failed[0]) == (0, 6)
+
+
+def test_every_format_but_parquet_needs_no_extra(tmp_path):
+    columns = {"id": [1, 2], "target": [0, 0], "predicted": [0, 1]}
+    files = [write(tmp_path / f"{place}.{suffix}", **columns) for place, suffix in enumerate(FORMATS)]
+    read = [each for each in files if each.suffix != ".parquet"]
+    compared, refused = without_extras(["compare", *read, "--json"], ["compare", *files])
+    assert compared[0] == 0, compared
+    assert json.loads(compared[1])["samples"] == 2
+    assert refused == [
+        5,
+        "",
+        'regnas: the reader of prediction files "parquet" needs pyarrow, which is not installed. Install it with: '
+        "pip install 'regnas[parquet]'\n",
+    ]
 
 
 def test_the_gallery_of_a_folder_needs_no_extra(tmp_path):

@@ -148,16 +148,6 @@ def test_categories_of_pandas_and_polars():
     assert numbers_of(regnas.compare({"old": whole, "new": pandas.Series(NEW)}, TARGET))[:2] == ([1], [3])
 
 
-def test_a_frame_that_only_knows_the_interchange_protocol():
-    table = pa.table({"target": TARGET, "predicted": OLD})
-
-    class Frame:
-        def __dataframe__(self, *arguments, **options):
-            return table.__dataframe__(*arguments, **options)
-
-    assert numbers_of(regnas.compare({"old": Frame(), "new": NEW}, TARGET))[:2] == ([1], [3])
-
-
 def test_missing_values_of_frames_are_refused_by_row():
     for library in ("pandas", "polars"):
         frame = frame_of(library, target=[0, None, 2], predicted=[0, 1, 2])

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from regnas.comparison import read_predictions
-from regnas.comparison.files import arrow, columns, parquet
+from regnas.comparison.files import columns, parquet, text_files
 from regnas.errors import ArtifactError
 
 from .helpers import FORMATS, write
@@ -140,7 +140,7 @@ def test_wrong_suffix_missing_file_and_folder(tmp_path):
 
 def test_ragged_lines_in_csv(tmp_path):
     (tmp_path / "a.csv").write_text("id,target,predicted\n1,0,0\n2,0\n")
-    assert "Expected 3 columns, got 2" in refusal(tmp_path / "a.csv")
+    assert "row 2 must have 3 fields like the header, got 2" in refusal(tmp_path / "a.csv")
 
 
 def test_two_columns_of_one_name(tmp_path):
@@ -164,7 +164,7 @@ def test_json_lines_that_are_no_objects_and_of_changing_kinds(tmp_path):
     path.write_text("[1, 2]\n")
     assert "holds a list in its first line, expected an object" in refusal(path)
     path.write_text('{"id": 1, "target": 0, "predicted": 0}\n{"id": "two", "target": 0, "predicted": 0}\n')
-    assert "damaged or not what its suffix says" in refusal(path)
+    assert 'key "id" must be an integer of 64 bits as in the first line, got "two" in line 2' in refusal(path)
     path.write_text("[" * 100_000 + "\n")
     assert "damaged or not JSON lines" in refusal(path)
     path.write_text('{"id": 1, "target": null, "predicted": 0}\n')
@@ -207,7 +207,7 @@ def test_a_long_text_that_repeats_is_not_unpacked(tmp_path, monkeypatch):
 
 
 def test_text_files_over_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrow, "SIZE_LIMIT", 100)
+    monkeypatch.setattr(text_files, "SIZE_LIMIT", 100)
     for suffix in ("csv", "jsonl"):
         path = write(tmp_path / f"a.{suffix}", id=list(range(50)), target=[0] * 50, predicted=[0] * 50)
         assert "over the limit of 100: convert it to Parquet" in refusal(path)

@@ -1,4 +1,4 @@
-"""Convert columns of Arrow to arrays, for the formats that pyarrow reads."""
+"""Convert columns of Arrow, which is how pyarrow reads Parquet, to arrays."""
 
 from __future__ import annotations
 
@@ -12,18 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from regnas.comparison.files.columns import (
-    MOST_VALUES,
-    SIZE_LIMIT,
-    Coded,
-    Column,
-    check_width,
-    refuse_missing,
-    too_many,
-)
+from regnas.comparison.files.columns import MOST_VALUES, Coded, Column, as_rows, refuse_missing, too_many, with_gaps
+from regnas.comparison.files.texts import Packed, lay_out
 from regnas.errors import ArtifactError
-
-CODED = pa.dictionary(pa.int32(), pa.string())
 
 
 @contextmanager
@@ -35,15 +26,6 @@ def opened(path: Path) -> Iterator[Any]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or (str(error) or type(error).__name__).splitlines()[0]
         raise ArtifactError(f"{path} is damaged or not what its suffix says: {reason}") from None
-
-
-def check_file_size(path: Path) -> None:
-    """Refuse empty and very large files: a text takes about as much memory as it is long."""
-    size = path.stat().st_size
-    if size == 0:
-        raise ArtifactError(f"{path} is empty")
-    if size > SIZE_LIMIT:
-        raise ArtifactError(f"{path} has {size:,} bytes, over the limit of {SIZE_LIMIT:,}: convert it to Parquet")
 
 
 def is_text(kind: Any) -> bool:
@@ -60,12 +42,11 @@ def is_usable(kind: Any) -> bool:
 def to_column(column: Any, where: str, complete: bool) -> Column:
     """Convert a chunked column to codes, integers, floats or booleans; missing values, if allowed, are empty texts."""
     column.validate(full=True)  # that codes are of a text, and texts Unicode: reading a damaged file does not check it
-    if column.null_count and complete:
-        refuse_missing(to_numpy(column.is_null()), where)
-    if column.null_count and not is_text(column.type):
-        column = column.cast(pa.string())
+    missing = to_numpy(column.is_null())
+    if complete:
+        refuse_missing(missing, where)
     if not is_text(column.type):
-        return to_numpy(column)
+        return with_gaps(to_numpy(column.fill_null(pa.scalar(0).cast(column.type))), missing)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     chunk = _one_chunk(column.unify_dictionaries())
@@ -110,30 +91,9 @@ def texts(array: Any, where: str) -> NDArray[np.str_]:
     array.validate(full=True)  # that they are Unicode
     offset = np.int64 if pa.types.is_large_string(array.type) else np.int32
     offsets = np.frombuffer(array.buffers()[1], offset)[array.offset : array.offset + len(array) + 1]
-    lengths = np.diff(offsets)
-    width = max(1, int(lengths.max()))
-    check_width(len(array), width, where)
     held = array.buffers()[2]
     content = np.frombuffer(held if held is not None else b"", np.uint8)[offsets[0] : offsets[-1]]
-    if (content == 0).any():
-        raise ArtifactError(f"{where} holds texts with a NUL character, by which they cannot be told apart")
-    if (content > 127).any():
-        return np.array(array.to_pylist())
-    # far quicker than through Python's texts: where every character is one byte, they only have to be spread
-    characters = np.zeros((len(array), width), dtype=np.uint32)
-    characters[np.arange(width) < lengths[:, None]] = content
-    return characters.view(f"U{width}").reshape(-1)
-
-
-def inferred_ids(column: Any, where: str) -> NDArray[Any]:
-    """Convert texts of a format without types to integers if all of them are written as Python writes integers."""
-    try:
-        column.slice(0, 1).cast(pa.int64())  # most often the first one tells, and the others need not be looked at
-        numbers = column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return texts(column, where)
-    # "007" is a text: as a number it would be the same as "7"
-    return to_numpy(numbers) if numbers.cast(pa.string()).equals(column) else texts(column, where)
+    return lay_out([Packed(content, np.diff(offsets).astype(np.int64))], where)
 
 
 def score_rows(column: Any, where: str) -> NDArray[np.float32]:
@@ -141,15 +101,11 @@ def score_rows(column: Any, where: str) -> NDArray[np.float32]:
     if column.null_count:
         refuse_missing(to_numpy(column.is_null()), where)
     array = _one_chunk(column)
-    lengths = to_numpy(pc.list_value_length(array))
-    if len(lengths) and (lengths != lengths[0]).any():
-        odd = int(np.flatnonzero(lengths != lengths[0])[0])
-        raise ArtifactError(f"{where} has {lengths[0]} values in row 1 and {lengths[odd]} in row {odd + 1:,}")
     flat = array.flatten()
     if not (pa.types.is_floating(flat.type) or pa.types.is_integer(flat.type)):
-        raise ArtifactError(f"{where} holds lists of {flat.type}, expected numbers")
+        raise ArtifactError(f"{where} must hold lists of numbers, got lists of {flat.type}")
     values: NDArray[np.float32] = to_numpy(flat.cast(pa.float32(), safe=False))
-    return values.reshape(len(array), -1)
+    return as_rows(values, to_numpy(pc.list_value_length(array)).astype(np.int64), where)
 
 
 def _one_chunk(column: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,8 +22,13 @@ MOST_VALUES = 1000
 
 ID, TARGET, PREDICTED, GROUP = "id", "target", "predicted", "group"
 SCORES = ("logits", "probabilities")
+SCORE = re.compile(rf"({'|'.join(SCORES)})_(0|[1-9][0-9]*)")  # the name of a column with the scores of one class
 COMPLETE = (ID, TARGET, PREDICTED, GROUP)  # columns in which no value may be missing
+PANDAS_INDEX = "__index_level_"  # how the names of columns start that pandas writes for the index
 NOT_SLICES = (*COMPLETE, *SCORES, "model", "split")
+
+# What spreadsheets and pandas write for a number that is not there.
+NOTHING = ("", "nan", "na", "n/a", "null", "none", "<na>")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +85,47 @@ def refuse_missing(rows: NDArray[np.bool_], where: str) -> None:
             f"{where} must have a value for every sample, got none in {len(missing):,} of {len(rows):,} rows, such as "
             f"row {shown}"
         )
+
+
+def with_gaps(values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
+    """Return whole numbers and booleans as texts if some are missing [N]; those are empty, like a cell of CSV."""
+    if not missing.any():
+        return values
+    held = values[~missing]
+    if values.dtype.kind == "f" and not ((held == np.floor(held)) & (np.abs(held) <= 2**53)).all():
+        return np.where(missing, np.nan, values)
+    found, places = np.unique(held, return_inverse=True)
+    written = np.where(found, "true", "false") if values.dtype.kind == "b" else found.astype(np.int64).astype(np.str_)
+    codes = np.full(len(values), len(found), dtype=np.int64)
+    codes[~missing] = places
+    return Coded(codes, np.append(written, ""))
+
+
+def as_rows(values: NDArray[np.float32], lengths: NDArray[np.int64], where: str) -> NDArray[np.float32]:
+    """Return lists of these lengths [N], which follow each other in ``values``, as [N, C]; all must have one length."""
+    odd = np.flatnonzero(lengths != lengths[:1])
+    if len(odd):
+        raise ArtifactError(f"{where} has {lengths[0]} values in row 1 and {lengths[odd[0]]} in row {odd[0] + 1:,}")
+    return values.reshape(len(lengths), int(lengths[0]) if len(lengths) else 0)
+
+
+def score_columns(names: Iterable[str], kind: str, where: str) -> list[str]:
+    """Return the names of the columns with the scores of class 0, 1 and so on."""
+    found = [name for name in names if (match := SCORE.fullmatch(name)) and match[1] == kind]
+    expected = [f"{kind}_{place}" for place in range(len(found))]
+    missing = sorted(set(expected) - set(found))
+    if missing:
+        raise ArtifactError(
+            f"{where} has {len(found):,} columns of {kind} without {missing[0]}: number them from 0, one for each class"
+        )
+    return expected
+
+
+def check_names(names: Iterable[str], where: str) -> None:
+    """Refuse columns of one name."""
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise ArtifactError(f'{where} has several columns called "{twice[0]}": give each its own name')
 
 
 def too_many(values: int) -> str:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import csv as arrow_csv
 
-from regnas.comparison.files.arrow import CODED, check_file_size, inferred_ids, opened, to_column, to_numpy, to_slice
-from regnas.comparison.files.columns import COMPLETE, ID, SCORES, Column, Content
+from regnas.comparison.files.collecting import CodedTexts, InferredIds, SliceTexts
+from regnas.comparison.files.columns import COMPLETE, ID, SCORE, SCORES, Content, check_names, score_columns
+from regnas.comparison.files.csv_rows import Rows, read_rows
+from regnas.comparison.files.numbers import to_floats
+from regnas.comparison.files.text_files import BLOCK, FIRST_BLOCK, check_file_size, show
 from regnas.errors import ArtifactError
-
-LONGEST_HEADER = 2**20
-BLOCK = 2**23  # bytes that are parsed at once, also the longest line
-
-_SCORE = re.compile(rf"({'|'.join(SCORES)})_(0|[1-9][0-9]*)")
 
 
 class CsvFile:
@@ -29,57 +23,57 @@ class CsvFile:
         self.path = path
         check_file_size(path)
         self._names = _header(path)
-        twice = sorted({name for name in self._names if self._names.count(name) > 1})
-        if twice:
-            raise ArtifactError(f'{path} has several columns called "{twice[0]}": give each its own name')
+        check_names(self._names, str(path))
 
     @property
     def columns(self) -> Sequence[str]:
-        return [name for name in self._names if name and not _SCORE.fullmatch(name)]
+        return [name for name in self._names if name and not SCORE.fullmatch(name)]
 
     @property
     def scores(self) -> Sequence[str]:
         return [kind for kind in SCORES if f"{kind}_0" in self._names]
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
-        of_classes = self._columns_of(scores) if scores else []
-        types = dict.fromkeys(columns, CODED) | {ID: pa.string()} | dict.fromkeys(of_classes, pa.float32())
-        with opened(self.path) as source:
-            table = arrow_csv.read_csv(
-                source,
-                arrow_csv.ReadOptions(block_size=BLOCK),
-                arrow_csv.ParseOptions(newlines_in_values=True),
-                arrow_csv.ConvertOptions(include_columns=[*columns, *of_classes], column_types=types),
-            )
-            read: dict[str, Column | str] = {}
-            for name in columns:
-                where = f'{self.path}: column "{name}"'
-                if name == ID:
-                    read[name] = inferred_ids(table[name], where)
-                else:
-                    # an empty cell is an empty text, which whoever needs a value refuses
-                    read[name] = to_column(table[name], where, False) if name in COMPLETE else to_slice(table[name])
-            return Content(read, self._score_rows(table, of_classes) if scores else None)
+        place = {name: place for place, name in enumerate(self._names)}
+        read = {name: _collector(name) for name in columns}
+        of_classes = score_columns(self._names, scores, str(self.path)) if scores else []
+        score_rows: list[NDArray[np.float32]] = [np.empty((0, len(of_classes)), dtype=np.float32)]
+        for rows in self._rows():
+            for name, column in read.items():
+                column.add(rows.fields(place[name]))
+            if scores:
+                score_rows.append(self._scores(rows, [place[name] for name in of_classes], sum(map(len, score_rows))))
+        where = f'{self.path}: column "{{}}"'.format
+        return Content(
+            {name: column.column(where(name)) for name, column in read.items()},
+            np.concatenate(score_rows) if scores else None,
+        )
 
-    def _columns_of(self, scores: str) -> list[str]:
-        found = [name for name in self._names if (match := _SCORE.fullmatch(name)) and match[1] == scores]
-        expected = [f"{scores}_{index}" for index in range(len(found))]
-        missing = sorted(set(expected) - set(found))
-        if missing:
+    def _rows(self) -> Iterator[Rows]:
+        for number, rows in enumerate(read_rows(self.path, BLOCK)):
+            yield rows if number else rows.after(1)
+
+    def _scores(self, rows: Rows, places: Sequence[int], done: int) -> NDArray[np.float32]:
+        """Convert the scores of some rows, which follow ``done`` others; an empty cell becomes NaN."""
+        cells = rows.fields(*places)
+        values, wrong = to_floats(cells)
+        if wrong is not None:
+            row, column = divmod(wrong, len(places))
+            found = show(cells.tolist()[wrong].decode("utf-8"))
             raise ArtifactError(
-                f"{self.path} has {len(found):,} columns of {scores} without {missing[0]}: number them from 0, one for "
-                "each class"
+                f'{self.path}: column "{self._names[places[column]]}" must hold numbers, got {found} in row '
+                f"{done + row + 1:,}"
             )
-        return expected
+        return values.reshape(len(rows), len(places))
 
-    def _score_rows(self, table: pa.Table, names: Sequence[str]) -> NDArray[np.float32]:
-        return np.column_stack([to_numpy(table[name]) for name in names])  # an empty cell becomes NaN
+
+def _collector(name: str) -> InferredIds | CodedTexts:
+    if name == ID:
+        return InferredIds()
+    return CodedTexts() if name in COMPLETE else SliceTexts()
 
 
 def _header(path: Path) -> list[str]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as source:
-            line = source.readline(LONGEST_HEADER)
-        return next(csv.reader([line]), [])
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ArtifactError(f"{path} is damaged or not a CSV file: {str(error).splitlines()[0]}") from None
+    for rows in read_rows(path, FIRST_BLOCK):
+        return [name.decode("utf-8") for name in rows.first().tolist()]
+    return []

@@ -1,25 +1,35 @@
-"""Predictions in a data frame of any library: pandas, polars, pyarrow, duckdb and others.
-
-Frames are read through the Arrow PyCapsule interface (``__arrow_c_stream__``); if a library does not have it, through
-``__dataframe__``.
-"""
+"""Predictions in a data frame of any library that narwhals reads: pandas, polars, pyarrow, duckdb and others."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import narwhals as nw
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
-from regnas.comparison.files.arrow import is_text, is_usable, score_rows, to_column, to_numpy, to_slice
-from regnas.comparison.files.columns import COMPLETE, ID, SCORES, Coded, Column, Content, unpack
-from regnas.errors import ArtifactError
+from regnas.comparison.files.arrays import as_array
+from regnas.comparison.files.collecting import CodedTexts, IdTexts, SliceTexts
+from regnas.comparison.files.columns import (
+    COMPLETE,
+    ID,
+    PANDAS_INDEX,
+    SCORE,
+    SCORES,
+    Column,
+    Content,
+    as_rows,
+    check_names,
+    refuse_missing,
+    score_columns,
+    with_gaps,
+)
+from regnas.comparison.files.texts import Texts
+from regnas.errors import ArtifactError, RegnasError, explain_missing_packages
 
-PANDAS_INDEX = "__index_level_"
-
-_SCORE = re.compile(rf"({'|'.join(SCORES)})_(0|[1-9][0-9]*)")
+TEXTS = (nw.String, nw.Categorical, nw.Enum)
 
 
 class FrameColumns:
@@ -27,70 +37,120 @@ class FrameColumns:
 
     def __init__(self, frame: Any, where: str) -> None:
         self.where = where
-        self._table = _to_table(frame, where)
-        names = self._table.schema.names
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ArtifactError(f'{where} has several columns called "{twice[0]}": give each its own name')
+        self._columns = _columns(frame, where)
 
     @property
     def columns(self) -> Sequence[str]:
         return [
-            each.name
-            for each in self._table.schema
-            if is_usable(each.type) and not each.name.startswith(PANDAS_INDEX) and not _SCORE.fullmatch(each.name)
+            name
+            for name, series in self._columns.items()
+            if _is_usable(series) and not name.startswith(PANDAS_INDEX) and not SCORE.fullmatch(name)
         ]
 
     @property
     def scores(self) -> Sequence[str]:
-        names = self._table.schema.names
-        lists = [each.name for each in self._table.schema if _is_list(each.type)]
-        return [kind for kind in SCORES if kind in lists or f"{kind}_0" in names]
+        lists = [name for name in SCORES if name in self._columns and _holds_lists(self._columns[name])]
+        return [kind for kind in SCORES if kind in lists or f"{kind}_0" in self._columns]
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
-        try:
+        with _explained(self.where):
             return Content({name: self._read(name) for name in columns}, self._scores(scores) if scores else None)
-        except pa.ArrowException as error:
-            raise ArtifactError(f"{self.where} cannot be read: {str(error).splitlines()[0]}") from None
 
     def _read(self, name: str) -> Column | str:
         where = f'{self.where}: column "{name}"'
-        column = to_column(self._table[name], where, True) if name in COMPLETE else to_slice(self._table[name])
-        return unpack(column, where) if name == ID and isinstance(column, Coded) else column
+        if name in COMPLETE:
+            return _to_column(self._columns[name], where, IdTexts() if name == ID else CodedTexts(), True)
+        try:
+            return _to_column(self._columns[name], "it", SliceTexts(), False)
+        except ArtifactError as error:
+            return str(error)
 
-    def _scores(self, kind: str) -> Any:
-        if kind in self._table.schema.names:
-            return score_rows(self._table[kind], f'{self.where}: column "{kind}"')
-        found = [name for name in self._table.schema.names if (match := _SCORE.fullmatch(name)) and match[1] == kind]
-        expected = [f"{kind}_{place}" for place in range(len(found))]
-        if set(found) != set(expected):
-            missing = min(set(expected) - set(found))
-            raise ArtifactError(f"{self.where} has {len(found):,} columns of {kind} without {missing}. Number from 0.")
-        return np.column_stack([to_numpy(self._table[name].cast(pa.float64())) for name in expected])
+    def _scores(self, kind: str) -> NDArray[Any]:
+        if kind in self._columns:
+            return _to_score_rows(self._columns[kind], f'{self.where}: column "{kind}"')
+        return np.column_stack([self._to_scores(name) for name in score_columns(self._columns, kind, self.where)])
+
+    def _to_scores(self, name: str) -> NDArray[np.float64]:
+        series = self._columns[name]
+        if not (series.dtype.is_integer() or series.dtype.is_float()):
+            raise ArtifactError(f'{self.where}: column "{name}" must hold numbers, got {series.dtype}')
+        missing = series.is_null().to_numpy()
+        scores = np.full(len(missing), np.nan)
+        scores[~missing] = series.drop_nulls().to_numpy()
+        return scores
 
 
-def _to_table(frame: Any, where: str) -> pa.Table:
+def _columns(frame: Any, where: str) -> dict[str, nw.Series[Any]]:
     try:
-        if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
-            table = pa.table(frame)
-        else:
-            from pyarrow.interchange import from_dataframe
-
-            table = from_dataframe(frame)
-        return table.cast(pa.schema([pa.field(each.name, _plain(each.type)) for each in table.schema]))
-    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
-        raise ArtifactError(f"{where} cannot be read as a data frame: {str(error).splitlines()[0]}") from None
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type that the files have: categories of numbers are numbers, and every text is a string."""
-    if pa.types.is_dictionary(kind):
-        inner = _plain(kind.value_type)
-        return pa.dictionary(pa.int32(), pa.large_string()) if is_text(inner) else inner
-    if pa.types.is_string_view(kind):
-        return pa.large_string()
-    return kind
+        known = nw.from_native(frame)
+    except nw.exceptions.DuplicateError:
+        check_names(map(str, getattr(frame, "column_names", None) or frame.columns), where)
+        raise
+    except TypeError:
+        raise ArtifactError(
+            f"{where} must be a data frame that narwhals reads, such as one of pandas, polars or pyarrow, got "
+            f"{type(frame).__name__}. Convert it to one of these."
+        ) from None
+    with _explained(where), explain_missing_packages(where):
+        held = known.collect() if isinstance(known, nw.LazyFrame) else known
+        check_names(map(str, held.columns), where)
+        return {str(series.name): series for series in held.iter_columns()}
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+def _to_column(series: nw.Series[Any], where: str, texts: IdTexts | CodedTexts, complete: bool) -> Column | str:
+    """Convert a column; of missing values, if allowed, the texts are empty."""
+    missing = series.is_null().to_numpy()
+    if complete:
+        refuse_missing(missing, where)
+    if series.dtype in TEXTS:
+        values = np.array(series.to_list(), dtype=object)
+        if all(isinstance(value, str) for value in values[~missing]):
+            values[missing] = ""
+            texts.add(Texts.of_strings(values.tolist()))
+            return texts.column(where)
+        held = values[~missing]  # categories may be numbers
+    else:
+        held = series.drop_nulls().to_numpy()
+    found = as_array(held, where) if held.dtype.kind == "O" else held
+    numbers = np.zeros(len(missing), dtype=found.dtype)
+    numbers[~missing] = found
+    return with_gaps(numbers, missing)
+
+
+def _to_score_rows(series: nw.Series[Any], where: str) -> NDArray[np.float32]:
+    """Convert a column of lists, all of one length C, to an array [N, C]."""
+    refuse_missing(series.is_null().to_numpy(), where)
+    lists = [np.asarray(each) for each in series.to_numpy()]
+    try:
+        if any(each.ndim != 1 or each.dtype.kind not in "iufO" for each in lists):
+            raise TypeError
+        with np.errstate(over="ignore"):  # becomes infinite, which is refused
+            flat = np.concatenate([np.empty(0), *lists], dtype=np.float32, casting="unsafe")  # None becomes NaN
+    except (TypeError, ValueError):
+        raise ArtifactError(f"{where} must hold lists of numbers, got {series.dtype}") from None
+    return as_rows(flat, np.array([len(each) for each in lists], dtype=np.int64), where)
+
+
+def _is_usable(series: nw.Series[Any]) -> bool:
+    """Whether a column has one value per sample that can name a class or a slice."""
+    kind = series.dtype
+    if kind == nw.Object:
+        return not _holds_lists(series)
+    return kind in TEXTS or kind == nw.Boolean or kind.is_integer() or kind.is_float()
+
+
+def _holds_lists(series: nw.Series[Any]) -> bool:
+    if series.dtype != nw.Object:
+        return isinstance(series.dtype, nw.List | nw.Array)
+    return any(isinstance(value, list | tuple | np.ndarray) for value in series.drop_nulls().head(1).to_list())
+
+
+@contextmanager
+def _explained(where: str) -> Iterator[None]:
+    """Turn the errors of the libraries, which have no base in common, into one line."""
+    try:
+        yield
+    except (RegnasError, ImportError):
+        raise
+    except Exception as error:
+        raise ArtifactError(f"{where} cannot be read: {str(error).splitlines()[0]}") from None

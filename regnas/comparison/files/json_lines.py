@@ -2,78 +2,149 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
-import pyarrow as pa
-from pyarrow import json as arrow_json
+import numpy as np
+from numpy.typing import NDArray
 
-from regnas.comparison.files.arrow import check_file_size, opened, score_rows, texts, to_column, to_numpy, to_slice
-from regnas.comparison.files.columns import COMPLETE, ID, SCORES, Column, Content, refuse_missing
+from regnas.comparison.files.collecting import CodedTexts, IdTexts, SliceTexts, joined
+from regnas.comparison.files.columns import (
+    COMPLETE,
+    ID,
+    SCORES,
+    Column,
+    Content,
+    as_rows,
+    refuse_missing,
+    with_gaps,
+)
+from regnas.comparison.files.json_objects import KINDS, Objects, read_objects
+from regnas.comparison.files.text_files import BLOCK, FIRST_BLOCK, check_file_size
+from regnas.comparison.files.texts import Texts
 from regnas.errors import ArtifactError
-
-LONGEST_LINE = 2**24
 
 
 class JsonLinesFile:
-    """Columns and their types are those of the first object; keys that only later ones have are not read."""
+    """Columns and their types are those of the first object; keys that only later ones have are not read.
+
+    Of a key that an object has twice, the last value counts.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         check_file_size(path)
-        self._first = _first_object(path)
+        first = next(read_objects(path, FIRST_BLOCK), None)
+        if first is None:
+            raise ArtifactError(f"{path} must have one object for each sample, got blank lines")
+        self._first = first.objects[0]
 
     @property
     def columns(self) -> Sequence[str]:
         for name in COMPLETE:
             if self._first.get(name, "") is None:
                 raise ArtifactError(f'{self.path}: key "{name}" has no value in the first line')
-        return [name for name, value in self._first.items() if _type_of(value) is not None]
+        return [name for name, value in self._first.items() if type(value) in KINDS and not isinstance(value, list)]
 
     @property
     def scores(self) -> Sequence[str]:
         return [name for name in SCORES if isinstance(self._first.get(name), list)]
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
-        fields = [pa.field(name, _type_of(self._first[name])) for name in columns]
-        if scores:
-            fields.append(pa.field(scores, pa.list_(pa.float64())))
-        with opened(self.path) as source:
-            table = arrow_json.read_json(
-                source,
-                arrow_json.ReadOptions(block_size=LONGEST_LINE),
-                arrow_json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"),
-            )
-            read: dict[str, Column | str] = {}
-            for name in columns:
-                column, where = table[name], f'{self.path}: key "{name}"'
-                if name == ID and pa.types.is_string(column.type):
-                    refuse_missing(to_numpy(column.is_null()), where)
-                    read[name] = texts(column, where)
-                else:
-                    read[name] = to_column(column, where, True) if name in COMPLETE else to_slice(column)
-            rows = score_rows(table[scores], f'{self.path}: key "{scores}"') if scores else None
-            return Content(read, rows)
-
-
-def _type_of(value: Any) -> pa.DataType | None:
-    if isinstance(value, bool):
-        return pa.bool_()
-    return {int: pa.int64(), float: pa.float64(), str: pa.string()}.get(type(value))
-
-
-def _first_object(path: Path) -> dict[str, Any]:
-    try:
-        with path.open(encoding="utf-8-sig") as source:
-            value = json.loads(source.readline(LONGEST_LINE))
-    except (OSError, ValueError, RecursionError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise ArtifactError(f"{path} is damaged or not JSON lines, one object for each sample: {reason}") from None
-    if not isinstance(value, dict):
-        raise ArtifactError(
-            f"{path} holds a {type(value).__name__} in its first line, expected an object like "
-            '{"id": "a", "target": 0, "predicted": 1}'
+        read = {name: _collector(name, type(self._first[name])) for name in columns}
+        lists = _Scores(scores) if scores else None
+        for objects in read_objects(self.path, BLOCK):
+            for column in read.values():
+                column.add(objects)
+            if lists:
+                lists.add(objects)
+        where = f'{self.path}: key "{{}}"'.format
+        return Content(
+            {name: column.column(where(name)) for name, column in read.items()},
+            lists.rows(where(scores)) if lists else None,
         )
-    return value
+
+
+class _Texts:
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._texts = IdTexts() if name == ID else CodedTexts() if name in COMPLETE else SliceTexts()
+        self._missing: list[NDArray[np.bool_]] = []
+
+    def add(self, objects: Objects) -> None:
+        values, missing = objects.values(self._name, str)
+        self._texts.add(Texts.of_strings([value or "" for value in values] if missing.any() else values))
+        self._missing.append(missing)
+
+    def column(self, where: str) -> Column | str:
+        if self._name in COMPLETE:
+            refuse_missing(joined(self._missing), where)
+        return self._texts.column(where)
+
+
+class _Numbers:
+    """Integers, numbers or booleans, as the first object has them."""
+
+    def __init__(self, name: str, kind: type) -> None:
+        self._name = name
+        self._kind = kind
+        self._values: list[NDArray[Any]] = []
+        self._missing: list[NDArray[np.bool_]] = []
+
+    def add(self, objects: Objects) -> None:
+        values, missing = objects.values(self._name, self._kind)
+        held = [value or 0 for value in values] if missing.any() else values
+        try:
+            self._values.append(np.array(held, dtype=self._kind))
+        except OverflowError:
+            objects.refuse(self._name, self._kind, held, lambda value: _overflows(value, self._kind))
+        self._missing.append(missing)
+
+    def column(self, where: str) -> Column | str:
+        missing = joined(self._missing)
+        if self._name in COMPLETE:
+            refuse_missing(missing, where)
+        return with_gaps(joined(self._values), missing)
+
+
+class _Scores:
+    """Lists of numbers, which must be of one length."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._values: list[NDArray[np.float32]] = []
+        self._lengths: list[NDArray[np.int64]] = []
+        self._missing: list[NDArray[np.bool_]] = []
+
+    def add(self, objects: Objects) -> None:
+        values, missing = objects.values(self._name, list)
+        lists = [each or [] for each in values] if missing.any() else values
+        flat = list(chain.from_iterable(lists))
+        if not set(map(type, flat)) <= {float, int, NoneType}:
+            objects.refuse(self._name, list, lists, lambda each: not set(map(type, each)) <= {float, int, NoneType})
+        try:
+            with np.errstate(over="ignore"):  # becomes infinite, which is refused
+                self._values.append(np.array(flat, dtype=np.float64).astype(np.float32))  # None becomes NaN
+        except OverflowError:
+            objects.refuse(self._name, list, lists, lambda each: _overflows(each, float))
+        self._lengths.append(np.fromiter(map(len, lists), np.int64, len(lists)))
+        self._missing.append(missing)
+
+    def rows(self, where: str) -> NDArray[np.float32]:
+        refuse_missing(joined(self._missing), where)
+        return as_rows(joined(self._values), joined(self._lengths), where)
+
+
+def _collector(name: str, kind: type) -> _Texts | _Numbers:
+    return _Texts(name) if kind is str else _Numbers(name, kind)
+
+
+def _overflows(value: Any, kind: type) -> bool:
+    try:
+        np.array(value, dtype=kind)
+    except OverflowError:
+        return True
+    return False

@@ -9,10 +9,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regnas.comparison.files.arrow import is_text, is_usable, opened, score_rows, to_column, to_slice
-from regnas.comparison.files.columns import COMPLETE, ID, SCORES, SIZE_LIMIT, Coded, Column, Content, unpack
+from regnas.comparison.files.columns import (
+    COMPLETE,
+    ID,
+    PANDAS_INDEX,
+    SCORES,
+    SIZE_LIMIT,
+    Coded,
+    Column,
+    Content,
+    check_names,
+    unpack,
+)
 from regnas.errors import ArtifactError
-
-PANDAS_INDEX = "__index_level_"
 
 
 class ParquetFile:
@@ -23,9 +32,7 @@ class ParquetFile:
         with opened(path) as source:
             file = pq.ParquetFile(source)
             self._schema, self._metadata = file.schema_arrow, file.metadata
-        twice = sorted({name for name in self._schema.names if self._schema.names.count(name) > 1})
-        if twice:
-            raise ArtifactError(f'{path} has several columns called "{twice[0]}": give each its own name')
+        check_names(self._schema.names, str(path))
 
     @property
     def columns(self) -> Sequence[str]:

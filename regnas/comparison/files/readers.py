@@ -13,7 +13,7 @@ def _check(reader: Any) -> None:
         raise ValueError(f"must be a class that takes a path, got {reader!r}")
 
 
-# pyarrow is imported only for its own formats
+# each is imported on first use: Parquet needs pyarrow, which only an extra brings
 READERS: Registry[type[PredictionFile]] = Registry(
     "reader of prediction files",
     "regnas.readers",
