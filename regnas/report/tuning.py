@@ -34,7 +34,7 @@ def chosen_toml(tuning: Sequence[Mapping[str, Any]]) -> str:
 
 def _tried(choice: Mapping[str, Any]) -> str:
     if not choice["tried"]:
-        return "chosen by an earlier run, from the configuration; --tune chooses again"
+        return "chosen by an earlier run, from the configuration"
     return ", ".join(
         f"{each['value']:g}: {percent(each['error_rate'])} / {percent(each['nfr'])}" for each in choice["tried"]
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from regnas.components.registry import summary_of
 from regnas.errors import ConfigurationError
 from regnas.family.updated import write_updated
 from regnas.flips import diagnose
@@ -25,7 +26,7 @@ from regnas.runtime.progress import track
 from regnas.updates.config import UpdateConfig
 from regnas.updates.epochs import BY_EPOCH, evaluate_by_epoch, remembered_by_epoch, watched_variants, watching
 from regnas.updates.job import UpdateJob, check_stages, load_splits, open_stores, prepare
-from regnas.updates.methods import METHODS, Chain, Method
+from regnas.updates.methods import METHODS, Chain
 from regnas.updates.methods.fine_tuning import FineTuning
 from regnas.updates.methods.none import NoTreatment
 from regnas.updates.models import (
@@ -151,7 +152,7 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
             row = f"{label}-{kind}" if suffix else label
             name = METHODS.name_of(method) or type(method).__name__
             counterpart: Counterpart = "fine_tuning" if method.fine_tunes and name != FINE_TUNING else "none"
-            variants.append(Variant(name, row, f"{method.title}{suffix}", _first_line(method), plan, counterpart))
+            variants.append(Variant(name, row, f"{method.title}{suffix}", summary_of(method), plan, counterpart))
     if not problems:
         variants = _with_counterparts(variants, chain)
     labels = [variant.label for variant in variants]
@@ -177,7 +178,7 @@ def _with_counterparts(variants: Sequence[Variant], chain: Chain) -> list[Varian
     if any(variant.name == FINE_TUNING for variant in variants):
         return list(variants)
     place = compared.index(True)
-    added = Variant(FINE_TUNING, FINE_TUNING, method.title, _first_line(method), plan)
+    added = Variant(FINE_TUNING, FINE_TUNING, method.title, summary_of(method), plan)
     return [*variants[:place], added, *variants[place:]]
 
 
@@ -257,10 +258,6 @@ def _note_clipping(job: UpdateJob, results: dict[str, Any], plans: Mapping[str, 
     trainings = [each for seed in job.seeds for each in clipped_trainings(job.stores[seed], plans)]
     results["clipping"] = [each.to_json() for each in trainings]
     results["facts"]["Clipped steps"] = clipped_steps(trainings)
-
-
-def _first_line(method: Method) -> str:
-    return (type(method).__doc__ or "").splitlines()[0]
 
 
 def _facts(job: UpdateJob) -> dict[str, str]:
