@@ -1,8 +1,9 @@
 """Every error that regnas raises on purpose: one line for the user and one exit code for the shell.
 
-A message says what is wrong, which value it has, where it is, and what to do. The codes are part of the interface:
-2 usage or configuration, 3 bad data or artifact, 4 infeasible request, 5 environment, 6 a gate that failed,
-128 + signal interrupted and resumable; 1 is left for bugs in regnas.
+A message says what is wrong, which value it has, where it is, and what to do. It names arguments as Python callers
+write them, in backticks: `out`, `resume=True`. The command line replaces them by the options of the command.
+The exit codes are part of the interface: 2 usage or configuration, 3 bad data or artifact, 4 infeasible request,
+5 environment, 6 a gate that failed, 128 + signal interrupted and resumable; 1 is left for bugs in regnas.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# The extra of pyproject.toml that brings each module that `pip install regnas` does not bring.
+# The extra of pyproject.toml that installs each module that `pip install regnas` does not install.
 EXTRAS = {
     "matplotlib": "train",
     "ofa": "train",
@@ -35,9 +36,13 @@ EXTRAS = {
 
 
 class RegnasError(Exception):
-    """A problem that the user can solve: one line for each problem found."""
+    """A problem that the user can solve: one line per problem.
+
+    ``run`` is the run folder that can be continued after the problem is solved, if there is one.
+    """
 
     exit_code = 1
+    run: Path | None = None
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
@@ -69,7 +74,7 @@ class ArtifactError(RegnasError):
 
 
 class InfeasibleError(RegnasError):
-    """The request has no solution: a budget is out of reach, or a training diverges."""
+    """The request has no solution: no network meets the budget, or a training diverges."""
 
     exit_code = 4
 
@@ -97,9 +102,7 @@ class MissingPackage(EnvironmentProblem, ImportError):
 
 
 class Interrupted(RegnasError):
-    """A signal stopped the work where nothing is lost; ``outcome`` says what is on disk, ``run`` what can continue."""
-
-    run: Path | None = None
+    """A signal stopped the work where nothing is lost; ``outcome`` says what is on disk."""
 
     def __init__(self, signal_number: int, outcome: str = "everything up to here is kept") -> None:
         self.signal_number = signal_number
@@ -111,6 +114,16 @@ class Interrupted(RegnasError):
         return Interrupted, (self.signal_number, self.outcome)  # crosses from a worker process to its parent
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of the message of an error, or the name of its class if it has no message.
+
+    Example:
+        >>> first_line(ValueError("bad header\\nat byte 8")), first_line(KeyError())
+        ('bad header', 'KeyError')
+    """
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 @contextmanager
 def explain_missing_packages(caller: str) -> Iterator[None]:
     """Turn a failed import of an optional package into a MissingPackage that names the extra.
@@ -118,7 +131,7 @@ def explain_missing_packages(caller: str) -> Iterator[None]:
     Works as a context manager and as a decorator. Other failed imports pass unchanged: they are bugs.
 
     Args:
-        caller: what needs the package, as the user knows it: "train" for the command, "regnas.load_family" for Python.
+        caller: the name of the command or function that needs the package: "train", "regnas.load_family".
 
     Example:
         >>> @explain_missing_packages("regnas.train")

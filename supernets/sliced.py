@@ -19,10 +19,10 @@ from supernets.extraction import Cut, Make, build, lay_out, with_tensors
 class SlicedSupernet(nn.Module):
     """Run ``supernet(images, architecture)``; the architecture is an argument, never hidden state."""
 
-    def __init__(self, made: Callable[[Architecture, Make], nn.Module], largest: Architecture) -> None:
+    def __init__(self, build_plain: Callable[[Architecture, Make], nn.Module], largest: Architecture) -> None:
         super().__init__()
-        self.largest = made(largest, build)
-        self._made = made
+        self.largest = build_plain(largest, build)
+        self._build_plain = build_plain
         self._slices = Cut(self.largest, leading_slice)
 
     def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
@@ -35,4 +35,4 @@ class SlicedSupernet(nn.Module):
 
     def _sub_network(self, architecture: Architecture, copied: bool) -> nn.Module:
         """Return the plain network over copies or views of the shared weights."""
-        return with_tensors(self._made(architecture, lay_out), self._slices, self.training, copied=copied)
+        return with_tensors(self._build_plain(architecture, lay_out), self._slices, self.training, copied=copied)

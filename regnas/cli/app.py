@@ -18,18 +18,22 @@ app = typer.Typer(
     help="Replace a model without breaking what worked: measure, gate and reduce negative flips.",
 )
 
-Target = Annotated[str, typer.Argument(help="A configuration (a path or the name of a preset), or a run folder.")]
-Out = Annotated[Path | None, typer.Option(help="The run folder. Default: runs/NAME, NAME of the configuration.")]
+Target = Annotated[
+    str, typer.Argument(help="A configuration file, the name of a preset, or a run folder.", metavar="CONFIG")
+]
+Out = Annotated[
+    Path | None, typer.Option(help="The run folder. Default: runs/NAME, NAME of the configuration.", metavar="FOLDER")
+]
 Tune = Annotated[
     bool,
-    typer.Option("--tune", help='Choose every "auto" key on the search split again, even if [chosen] has a value.'),
+    typer.Option("--tune", help='Choose every key that is "auto" again, even if [chosen] has a value.'),
 ]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a key, for example training.epochs=3. Repeatable.", metavar="KEY=VALUE"),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the run in the folder and start again.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the run in the folder, and start again.")]
 Executor = Annotated[
     str | None,
     typer.Option(help="Where candidates run: inline, processes=4 or dask=tcp://host:8786.", metavar="WHERE"),
@@ -59,13 +63,13 @@ def options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Check what applies to all commands; ``main`` reads --debug, because it catches the errors."""
+    """Handle the options of all commands; ``main`` reads --debug, because it catches the errors."""
     if os.environ.get("WORLD_SIZE", "1") != "1" and context.invoked_subcommand not in SEVERAL_PROCESSES:
         from regnas.runtime.processes import current_processes
 
         processes = current_processes()
         with processes.speaking_once():
             raise ConfigurationError(
-                f"{context.invoked_subcommand} is the work of one process, not of {processes.count} (WORLD_SIZE): "
-                f"torchrun is for {' and '.join(SEVERAL_PROCESSES)}"
+                f"{context.invoked_subcommand} must run in one process, got {processes.count} (WORLD_SIZE). "
+                f"Use torchrun only for {' and '.join(SEVERAL_PROCESSES)}."
             )

@@ -27,14 +27,16 @@ PIPED_WIDTH = 140  # if the output is not a terminal and COLUMNS is not set
 
 @app.command()
 def compare(
-    files: Annotated[list[Path], typer.Argument(help=f"At least two, from old to new: {PREDICTIONS}.")],
+    files: Annotated[
+        list[Path], typer.Argument(help=f"At least two, from old to new: {PREDICTIONS}.", metavar="FILES...")
+    ],
     as_json: Json = False,
     ids: Annotated[bool, typer.Option("--ids", help="Add the ids of all flipped samples to the JSON object.")] = False,
     markdown: Markdown = None,
     html: Html = None,
     junit: Junit = None,
 ) -> None:
-    """Count the flips between models from their predictions: every pair, and the classes and slices that regressed."""
+    """Count the flips between models: for every pair, and for the classes and slices that regressed."""
     paths = {"--markdown": markdown, "--html": html, "--junit": junit}
     _check_outputs(files, paths, as_json)
     if ids and not as_json:
@@ -57,8 +59,8 @@ def compare(
 
 @app.command()
 def gate(
-    old: Annotated[Path, typer.Argument(help=f"Predictions of the model in use: {PREDICTIONS}.")],
-    new: Annotated[Path, typer.Argument(help="Predictions of the model that is to replace it.")],
+    old: Annotated[Path, typer.Argument(help=f"Predictions of the old model: {PREDICTIONS}.", metavar="OLD")],
+    new: Annotated[Path, typer.Argument(help="Predictions of the new model.", metavar="NEW")],
     max_nfr: Annotated[
         float | None, typer.Option(help="The highest negative flip rate: 0.02 for 2 %.", metavar="RATE")
     ] = None,
@@ -75,7 +77,7 @@ def gate(
     markdown: Markdown = None,
     junit: Junit = None,
 ) -> None:
-    """Decide by intervals whether a new model may replace an old one: exit code 0 if it passes, 6 if it does not."""
+    """Decide by intervals whether a new model may replace an old one: exit code 0 for pass, 6 otherwise."""
     paths = {"--markdown": markdown, "--junit": junit}
     _check_outputs([old, new], paths, as_json)
 
@@ -83,7 +85,6 @@ def gate(
     from regnas.report.comparison import gate_tables
     from regnas.report.comparison.junit import junit_text
 
-    _check_limits({"max_nfr": max_nfr, "max_class_nfr": max_class_nfr, "min_accuracy_gain": min_accuracy_gain})
     verdict = gate(old, new, max_nfr=max_nfr, max_class_nfr=max_class_nfr, min_accuracy_gain=min_accuracy_gain)
     texts: dict[str, Callable[[], str]] = {
         "--markdown": verdict.to_markdown,
@@ -95,34 +96,21 @@ def gate(
         raise typer.Exit(6)
 
 
-def _check_limits(limits: Mapping[str, float | None]) -> None:
-    """Name the options of the command line in what is wrong with the limits."""
-    from regnas.comparison.gating import Limits
-
-    try:
-        Limits(**limits)
-    except ConfigurationError as error:
-        problems = error.problems
-        for name in limits:
-            problems = tuple(each.replace(name, f"--{name.replace('_', '-')}") for each in problems)
-        raise ConfigurationError(*problems) from None
-
-
 def _check_outputs(inputs: Sequence[Path], outputs: Mapping[str, Path | None], as_json: bool) -> None:
-    """Before anything is read: one text at most goes to standard output, and no input is overwritten."""
+    """Check, before anything is read, that at most one text goes to standard output and no input is overwritten."""
     read = [path.absolute() for path in inputs]
     printed = ["--json"] if as_json else []
     for option, path in outputs.items():
         if path == STANDARD_OUTPUT:
             printed.append(f"{option} -")
         elif path is not None and path.absolute() in read:
-            raise ConfigurationError(f"{option} {path} would overwrite the predictions: choose another name")
+            raise ConfigurationError(f"{option} {path} would overwrite the predictions. Choose another name.")
     if len(printed) > 1:
-        raise ConfigurationError(f"{' and '.join(printed)} both write to standard output: give one of them a file")
+        raise ConfigurationError(f"{' and '.join(printed)} both write to standard output. Give one of them a file.")
 
 
 def _console() -> Console:
-    """Return a console as wide as the terminal, or as COLUMNS says; rich would assume 80 columns for a pipe."""
+    """Return a console as wide as the terminal or COLUMNS; rich would assume 80 columns for a pipe."""
     chosen = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
     return Console(width=None if chosen else PIPED_WIDTH)
 

@@ -1,4 +1,4 @@
-"""`export` and `verify`: networks as files, and whether the files are still what was written."""
+"""`export` and `verify`: networks as files, and checks of these files."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ from regnas.errors import ConfigurationError
 def export(
     target: Target,
     out: Out = None,
-    sets: Sets = None,
+    set: Sets = None,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", help="safetensors (always written), onnx or torch-export; may be repeated."),
+        typer.Option(
+            "--format", help="safetensors (always written), onnx or torch-export. Repeatable.", metavar="FORMAT"
+        ),
     ] = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Also write ONNX in eight bits, calibrated on training images.")
+        bool, typer.Option("--int8", help="Also write ONNX with 8-bit weights, calibrated on training images.")
     ] = False,
-    weights_license: Annotated[str, typer.Option(help="The license of the weights, for the model cards.")] = "",
+    weights_license: Annotated[
+        str, typer.Option(help="The license of the weights, for the model cards.", metavar="LICENSE")
+    ] = "",
     allow_inexact: Inexact = False,
 ) -> None:
-    """Write every network as files, with a manifest and a card; run each file and compare it with the network."""
-    wanted = _wanted(formats or (), int8)
+    """Write every network as files with a manifest and a model card; run each file, and compare it with the network."""
+    wanted = _further_formats(formats or (), int8)
     from regnas.family.export import disagreements, export_table
     from regnas.runs import api
 
@@ -39,7 +43,7 @@ def export(
         family = api.export(
             target,
             out=out,
-            set=sets or (),
+            set=set or (),
             formats=wanted,
             weights_license=weights_license,
             allow_inexact=allow_inexact,
@@ -51,8 +55,10 @@ def export(
 
 
 @app.command()
-def verify(folder: Annotated[Path, typer.Argument(help="A run folder, or the folder of a manifest.")]) -> None:
-    """Check every file of a family, or of an update, against its manifest, and the manifest against itself; offline."""
+def verify(
+    folder: Annotated[Path, typer.Argument(help="A run folder, or the folder of a manifest.", metavar="FOLDER")],
+) -> None:
+    """Check the files of a family or an update against the manifest, and the manifest for contradictions."""
     from regnas.family.verifying import verify as check
 
     verification = check(folder).check()
@@ -64,11 +70,11 @@ def verify(folder: Annotated[Path, typer.Argument(help="A run folder, or the fol
     print_wide(table)
     for note in verification.notes:
         typer.echo(note)
-    typer.echo(f"{verification.folder} passed: all {len(verification.files)} files are what the manifest says")
+    typer.echo(f"{verification.folder} passed: all {len(verification.files)} files match the manifest")
 
 
-def _wanted(formats: list[str] | tuple[str, ...], int8: bool) -> list[str]:
-    """The formats beside safetensors, in the order asked for."""
+def _further_formats(formats: list[str] | tuple[str, ...], int8: bool) -> list[str]:
+    """Return the formats beside safetensors, in the given order."""
     from regnas.family.export import FORMATS
 
     known = ["safetensors", *(name for name in FORMATS if name != "onnx-int8")]

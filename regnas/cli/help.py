@@ -1,4 +1,4 @@
-"""The order of the commands in `regnas --help`, grouped by what a person came for, and an example of each."""
+"""The order of the commands in `regnas --help`, grouped by task, and an example of each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXAMPLES = {
 
 
 class GroupedCommands(TyperGroup):
-    """Show the commands in panels, with an example each, and their help texts literally.
+    """Shows the commands in panels, each with an example, and their help texts literally.
 
     Typer reads help texts as markup: without escapes, a text such as "a key of [polish]" loses its last word.
     """

@@ -1,7 +1,7 @@
-"""`list`: what a configuration can name.
+"""`list`: the components that a configuration can name.
 
-The parts that regnas ships with are read from ``parts.json``, since importing them takes seconds; ``write_parts`` makes
-the file, and a test compares it with the registries. Parts of other packages are found by their entry points.
+The parts of regnas are read from ``parts.json``, because importing them takes seconds. ``write_parts`` writes the file,
+and a test compares it with the registries. Parts of other packages are found by their entry points.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from regnas.runs.tables import is_update, load_table, presets
 
 PARTS = "parts.json"
 
-Parts = dict[str, dict[str, str]]  # by kind and name, what the part is
+Parts = dict[str, dict[str, str]]  # the description of a part, by kind and name
 
-# Where packages add parts of each kind; a test compares it with the registries.
+# The entry point group of each kind; a test compares them with the registries.
 GROUPS = {
     "supernet": "regnas.supernets",
     "reward": "regnas.rewards",
@@ -46,7 +46,7 @@ GROUPS = {
 def list_parts(
     wanted: Annotated[
         str | None,
-        typer.Argument(help="Show only one kind, such as losses, or names that hold this text.", metavar="WHICH"),
+        typer.Argument(help="Show only one kind, such as losses, or names that contain this text.", metavar="WHICH"),
     ] = None,
 ) -> None:
     """Show what a configuration can name: losses, methods, data sets, supernets, presets and more."""
@@ -61,7 +61,7 @@ def list_parts(
 
 
 def all_registries() -> tuple[Registry[Any], ...]:
-    """Collect the registries, which imports their parts."""
+    """Import and return the registries."""
     from regnas.data import DATASETS
     from regnas.losses import FEATURE_LOSSES, LOSSES
     from regnas.networks import NETWORKS
@@ -82,7 +82,7 @@ def registered_parts() -> Parts:
 
 
 def write_parts() -> None:
-    """Write ``parts.json`` anew: ``python -c "from regnas.cli.listing import write_parts; write_parts()"``."""
+    """Write ``parts.json``: ``python -c "from regnas.cli.listing import write_parts; write_parts()"``."""
     text = json.dumps(registered_parts(), indent=2, ensure_ascii=False) + "\n"
     (Path(__file__).parent / PARTS).write_text(text, encoding="utf-8")
 

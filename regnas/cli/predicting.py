@@ -1,4 +1,4 @@
-"""`predict` and `gallery`: predictions of models, and the pictures that a new model broke."""
+"""`predict` and `gallery`: predictions of models, and pictures that flipped."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ def predict(
     model: Annotated[
         str,
         typer.Argument(
-            help="RUN:MEMBER of a family, RUN:METHOD of an update, an exported .onnx file, or a name such as resnet18."
+            help="RUN:MEMBER of a family, RUN:METHOD of an update, an exported .onnx file, or a name such as resnet18.",
+            metavar="MODEL",
         ),
     ],
-    data: Annotated[str, typer.Argument(help=Data)],
-    out: Annotated[Path, typer.Option(help="The file of predictions, an npz.")],
+    data: Annotated[str, typer.Argument(help=Data, metavar="DATA")],
+    out: Annotated[Path, typer.Option(help="The file of predictions, an npz.", metavar="PATH")],
     weights: Annotated[
-        str | None, typer.Option(help="Weights of a torchvision model; by default DEFAULT.", metavar="NAME")
+        str | None, typer.Option(help="Weights of a torchvision model. Default: DEFAULT.", metavar="NAME")
     ] = None,
     split: SplitChoice = "report",
-    batch_size: Annotated[int | None, typer.Option(min=1, help="Images per batch.")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; by default machine.device.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Images per batch.", metavar="N")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu, cuda or mps. Default: machine.device.", metavar="DEVICE")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Predict labeled images with a model and write the predictions, for `regnas compare` and `regnas gallery`."""
-    from regnas.prediction.outputs import check_output
+    """Predict labeled images with a model, and write the predictions for `regnas compare` and `regnas gallery`."""
+    from regnas.runtime.files import check_output
 
     check_output(out, ".npz", overwrite)  # before torch is imported
     from regnas.prediction.predicting import predict as run
@@ -58,18 +61,21 @@ def predict(
 
 @app.command()
 def gallery(
-    old: Annotated[Path, typer.Argument(help="Predictions of the old model.")],
-    new: Annotated[Path, typer.Argument(help="Predictions of the new model.")],
-    data: Annotated[str, typer.Option(help=Data)],
-    out: Annotated[Path, typer.Option(help="The page, an html file.")],
+    old: Annotated[Path, typer.Argument(help="Predictions of the old model.", metavar="OLD")],
+    new: Annotated[Path, typer.Argument(help="Predictions of the new model.", metavar="NEW")],
+    data: Annotated[str, typer.Option(help=Data, metavar="DATA")],
+    out: Annotated[Path, typer.Option(help="The page, an HTML file.", metavar="PATH")],
     more: Annotated[
-        list[Path] | None, typer.Argument(help="Predictions of further models, which cast doubt on labels.")
+        list[Path] | None,
+        typer.Argument(help="Predictions of further models, to find suspect labels.", metavar="[MORE]..."),
     ] = None,
     split: SplitChoice = "report",
-    most: Annotated[int, typer.Option(min=1, help="Pictures on the page, the worst flips first.")] = 2000,
+    most: Annotated[
+        int, typer.Option(min=1, help="The largest number of pictures; the worst flips come first.", metavar="N")
+    ] = 2000,
     overwrite: Overwrite = False,
 ) -> None:
-    """Show what a new model broke: the pictures that the old model predicts correctly and the new one does not."""
+    """Show the pictures that a new model broke: the old model predicts them correctly, and the new one does not."""
     from regnas.prediction.gallery import gallery as make
     from regnas.runtime.signals import postponed_signals
 

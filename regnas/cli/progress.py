@@ -15,14 +15,14 @@ LINE_EVERY = 10.0
 
 
 class TerminalProgress:
-    """A listener for ``regnas.runtime.progress``: shows each stage once, and its work as it goes."""
+    """A listener for ``regnas.runtime.progress`` that shows each stage once, and the progress of its work."""
 
     def __init__(self) -> None:
         self._shown_stage = ""
         self._work: _Bar | _Lines | None = None
 
     def __call__(self, event: Progress) -> None:
-        if not event.description:  # a stage begins; it is shown with its first work that takes long
+        if not event.description:  # a stage begins; it is shown with its first long work
             return
         if self._work is None:
             self._work = _Bar(event) if sys.stderr.isatty() else _Lines(event)
@@ -83,4 +83,4 @@ class _Lines:
         self.print(f"{line}, {event.note}" if event.note else line)
 
     def stop(self) -> None:
-        """Nothing is open."""
+        """Do nothing: lines need no end."""

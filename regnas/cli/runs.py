@@ -12,17 +12,20 @@ import typer
 from rich.console import Console, RenderableType
 
 from regnas.cli.app import Executor, Inexact, Out, Overwrite, Resume, Sets, Target, Tune, app
-from regnas.errors import Interrupted
+from regnas.errors import EnvironmentProblem, Interrupted
 
 if TYPE_CHECKING:
     from regnas.runs.api import Run
 
 AddBudget = Annotated[
     list[str] | None,
-    typer.Option(help="Add a member between the others: 450M or tablet=450M.", metavar="[NAME=]BUDGET"),
+    typer.Option(
+        "--add-budget", help="Add a member between the others: 450M, tablet=450M. Repeatable.", metavar="[NAME=]BUDGET"
+    ),
 ]
 PolishSets = Annotated[
-    list[str] | None, typer.Option("--set", help="Change a key of [polish]: epochs=4.", metavar="KEY=VALUE")
+    list[str] | None,
+    typer.Option("--set", help="Change a key of [polish], for example epochs=4. Repeatable.", metavar="KEY=VALUE"),
 ]
 
 
@@ -30,7 +33,7 @@ PolishSets = Annotated[
 def run(
     config: Target,
     out: Out = None,
-    sets: Sets = None,
+    set: Sets = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
     executor: Executor = None,
@@ -44,7 +47,7 @@ def run(
         found = api.run(
             config,
             out=out,
-            set=sets or (),
+            set=set or (),
             resume=resume,
             overwrite=overwrite,
             executor=executor,
@@ -58,7 +61,7 @@ def run(
 def train(
     config: Target,
     out: Out = None,
-    sets: Sets = None,
+    set: Sets = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
     allow_inexact: Inexact = False,
@@ -70,7 +73,7 @@ def train(
         found = api.run(
             config,
             out=out,
-            set=sets or (),
+            set=set or (),
             resume=resume,
             overwrite=overwrite,
             allow_inexact=allow_inexact,
@@ -83,53 +86,54 @@ def train(
 def search(
     target: Target,
     out: Out = None,
-    sets: Sets = None,
+    set: Sets = None,
     executor: Executor = None,
-    add_budget: AddBudget = None,
+    add_budgets: AddBudget = None,
     allow_inexact: Inexact = False,
 ) -> None:
     """Search the supernet for the family; train the supernet first if it is not trained yet.
 
-    With --add-budget, a member is added to the family, which is exported anew; a report that exists is written anew.
+    --add-budget adds a member to the family, exports it again, and writes an existing report again.
     """
     from regnas.runs import api
 
-    options = _options(executor=executor, add_budget=add_budget, allow_inexact=allow_inexact)
+    options = _options(executor=executor, add_budget=add_budgets, allow_inexact=allow_inexact)
     with continued_by("search", *options):
         found = api.run(
             target,
             out=out,
-            set=sets or (),
+            set=set or (),
             resume=True,
             executor=executor,
-            add_budgets=add_budget or (),
+            add_budgets=add_budgets or (),
             allow_inexact=allow_inexact,
             until="search",
         )
-    if add_budget and found.report.exists():
+    if add_budgets and found.report.exists():
         _print_report(found)
     else:
-        _print_done("export" if add_budget else "search", found)
+        _print_done("export" if add_budgets else "search", found)
 
 
 @app.command()
 def polish(
     target: Target,
     out: Out = None,
-    sets: PolishSets = None,
+    set: PolishSets = None,
     alpha: Annotated[
         float | None,
         typer.Option(
-            help="The point on the line, from 0 (accuracy) to 1 (agreement); by default the search split chooses."
+            help="The point on the line from 0 (accuracy) to 1 (agreement). Default: chosen on the search split.",
+            metavar="NUMBER",
         ),
     ] = None,
     allow_inexact: Inexact = False,
 ) -> None:
-    """Train the shared weights further for the members alone; keep them if they are better on the search split."""
+    """Train the shared weights further for the members only; keep them if they are better on the search split."""
     from regnas.runs import api
 
-    with continued_by("polish", *_options(set=sets, alpha=alpha, allow_inexact=allow_inexact)):
-        found = api.polish(target, out=out, set=sets or (), alpha=alpha, allow_inexact=allow_inexact)
+    with continued_by("polish", *_options(set=set, alpha=alpha, allow_inexact=allow_inexact)):
+        found = api.polish(target, out=out, set=set or (), alpha=alpha, allow_inexact=allow_inexact)
     if found.report.exists():
         _print_report(found)
     else:
@@ -138,16 +142,16 @@ def polish(
 
 @app.command()
 def baselines(
-    target: Target, out: Out = None, sets: Sets = None, tune: Tune = False, allow_inexact: Inexact = False
+    target: Target, out: Out = None, set: Sets = None, tune: Tune = False, allow_inexact: Inexact = False
 ) -> None:
-    """Train and search what a user would do instead."""
+    """Train the baselines, which are what you would do without a family."""
     from regnas.runs import api
 
     with continued_by("baselines", *_options(tune=tune, allow_inexact=allow_inexact)):
         found = api.run(
             target,
             out=out,
-            set=sets or (),
+            set=set or (),
             resume=True,
             tune=tune,
             allow_inexact=allow_inexact,
@@ -157,12 +161,12 @@ def baselines(
 
 
 @app.command()
-def report(target: Target, out: Out = None, sets: Sets = None, allow_inexact: Inexact = False) -> None:
-    """Write the report, after the stages of the run that are still missing."""
+def report(target: Target, out: Out = None, set: Sets = None, allow_inexact: Inexact = False) -> None:
+    """Run the stages that are still missing, and write the report."""
     from regnas.runs import api
 
     with continued_by("report", *_options(allow_inexact=allow_inexact)):
-        found = api.run(target, out=out, set=sets or (), resume=True, allow_inexact=allow_inexact)
+        found = api.run(target, out=out, set=set or (), resume=True, allow_inexact=allow_inexact)
     _print_report(found)
 
 
@@ -170,31 +174,35 @@ def report(target: Target, out: Out = None, sets: Sets = None, allow_inexact: In
 def update(
     config: Target,
     out: Out = None,
-    sets: Sets = None,
-    sweep: Annotated[
+    set: Sets = None,
+    sweeps: Annotated[
         list[str] | None,
-        typer.Option(help="Draw a trade-off: bcwi.alpha=0:1:0.1.", metavar="METHOD.KEY=START:STOP:STEP"),
+        typer.Option(
+            "--sweep",
+            help="Draw the trade-off over METHOD.KEY=START:STOP:STEP, for example bcwi.alpha=0:1:0.1. Repeatable.",
+            metavar="RANGE",
+        ),
     ] = None,
     by_epoch: Annotated[
         list[str] | None,
-        typer.Option(help="Draw the flips of a method against the epochs; all: of every method.", metavar="METHOD"),
+        typer.Option(help="Draw the flips of a method by epoch; all for every method. Repeatable.", metavar="METHOD"),
     ] = None,
     tune: Tune = False,
     resume: Resume = False,
     overwrite: Overwrite = False,
     allow_inexact: Inexact = False,
 ) -> None:
-    """Compare ways of replacing an old model by a new one: error rates and flips of every method in one table."""
+    """Compare methods of replacing an old model by a new one: error rates and flips in one table."""
     from regnas.report.update.tables import update_terminal_table
     from regnas.updates import api
 
-    options = _options(sweep=sweep, by_epoch=by_epoch, tune=tune, allow_inexact=allow_inexact)
+    options = _options(sweep=sweeps, by_epoch=by_epoch, tune=tune, allow_inexact=allow_inexact)
     with continued_by("update", *options):
         found = api.update(
             config,
             out=out,
-            set=sets or (),
-            sweeps=sweep or (),
+            set=set or (),
+            sweeps=sweeps or (),
             by_epoch=by_epoch or (),
             tune=tune,
             resume=resume,
@@ -206,21 +214,21 @@ def update(
 
 
 @app.command()
-def validate(config: Target, sets: Sets = None) -> None:
-    """Check a configuration without training; print the attainable range of the budgets, or the update's methods."""
+def validate(config: Target, set: Sets = None) -> None:
+    """Check a configuration without training; print the attainable budgets, or the methods of an update."""
     from regnas.runs.config import parse_config, timed
     from regnas.runs.job import check_budgets, imported_weights
     from regnas.runs.tables import is_update, load_table
     from regnas.space import format_macs, latency_range
     from regnas.supernet import space_of
 
-    name, content = load_table(config, sets or ())
+    name, content = load_table(config, set or ())
     if is_update(content):
         _validate_update(name, content)
         return
     loaded = parse_config(name, content)
     splits = loaded.values.data.load()
-    imported_weights(loaded, splits)  # refused here already, where they do not belong
+    imported_weights(loaded, splits)  # refuses weights of another supernet
     space = space_of(loaded.values.supernet, splits.input_shape, len(splits.classes))
     space = timed(space, loaded.values.search, loaded.values.budgets, splits.input_shape, len(splits.classes))
     low, high = space.macs_range
@@ -247,7 +255,7 @@ def _validate_update(name: str, content: dict[str, Any]) -> None:
 
 @contextmanager
 def continued_by(command: str, *options: str) -> Iterator[None]:
-    """Postpone signals to where nothing is lost, and then print the command that continues the run."""
+    """Postpone signals to safe places; if the run stops and can be continued, print the command that continues it."""
     from regnas.runs.folder import RunFolder
     from regnas.runtime.processes import current_processes
     from regnas.runtime.signals import postponed_signals
@@ -256,7 +264,7 @@ def continued_by(command: str, *options: str) -> Iterator[None]:
     try:
         with postponed_signals():
             yield
-    except Interrupted as error:
+    except (Interrupted, EnvironmentProblem) as error:
         if error.run is not None and processes.is_main:
             if processes.is_single or RunFolder.open(error.run).supernet_trained:
                 line = shlex.join(["regnas", command, str(error.run), *options])
@@ -267,12 +275,12 @@ def continued_by(command: str, *options: str) -> Iterator[None]:
 
 
 def print_wide(table: RenderableType) -> None:
-    # Without a terminal rich would assume 80 columns and cut the names of the methods.
+    # Without a terminal, rich would assume 80 columns and cut the names of the methods.
     Console(width=None if sys.stdout.isatty() else 140).print(table)
 
 
 def _options(**given: str | float | bool | Sequence[str] | None) -> list[str]:
-    """Write options as on the command line, for the command that continues this one."""
+    """Return options as on the command line, for the command that continues this one."""
     words: list[str] = []
     for name, value in given.items():
         flag = f"--{name.replace('_', '-')}"

@@ -1,4 +1,4 @@
-"""`import-ofa` and `latency-table`: supernets that others trained, and what networks take on this machine."""
+"""`import-ofa` and `latency-table`: supernets that others trained, and latencies on this machine."""
 
 from __future__ import annotations
 
@@ -15,49 +15,62 @@ from regnas.errors import Interrupted
 
 @app.command(name="import-ofa")
 def import_ofa(
-    source: Annotated[str, typer.Argument(help="The name of a published supernet, or a checkpoint of your own.")],
-    file: Annotated[Path | None, typer.Option(help="The file of the published supernet, where you have it.")] = None,
-    supernet: Annotated[str, typer.Option(help="What your checkpoint is; by default the one it fits.")] = "",
-    name: Annotated[str, typer.Option(help="What to call your checkpoint; by default as its file.")] = "",
-    to: Annotated[Path | None, typer.Option(help="The folder to keep it in; by default in ~/.cache/regnas.")] = None,
+    source: Annotated[
+        str, typer.Argument(help="The name of a published supernet, or your own checkpoint.", metavar="SUPERNET")
+    ],
+    file: Annotated[
+        Path | None, typer.Option(help="The file of the published supernet, if you have it.", metavar="PATH")
+    ] = None,
+    supernet: Annotated[
+        str, typer.Option(help="The supernet of your checkpoint. Default: the one that fits.", metavar="NAME")
+    ] = "",
+    name: Annotated[
+        str, typer.Option(help="The name of your checkpoint. Default: the name of its file.", metavar="NAME")
+    ] = "",
+    folder: Annotated[
+        Path | None,
+        typer.Option("--to", help="The folder for the weights. Default: in ~/.cache/regnas.", metavar="FOLDER"),
+    ] = None,
 ) -> None:
-    """Convert a supernet that others trained, so that a configuration can start from it."""
+    """Convert a supernet that others trained; a configuration can then start from it."""
     from regnas.runs.tables import describe
     from regnas.supernet.imports import default_store, import_supernet
 
-    imported, fresh = import_supernet(source, to or default_store(), file, supernet, name)
+    imported, fresh = import_supernet(source, folder or default_store(), file, supernet, name)
     table = describe({"supernet": imported.supernet}, "supernet")
     typer.echo(f"{imported.name} is {'imported' if fresh else 'there already'}: {table}, {imported.classes:,} classes")
     typer.echo(f"{imported.path}, sha256 {imported.sha256}")
-    typer.echo(f'start from it with: weights = "{imported.path if to else imported.name}"')
+    typer.echo(f'start from it with: weights = "{imported.path if folder else imported.name}"')
 
 
 @app.command(name="latency-table")
 def latency_table(
-    config: Annotated[str, typer.Argument(help="A configuration (path or name of a preset).")],
+    config: Annotated[str, typer.Argument(help="A configuration file, or the name of a preset.", metavar="CONFIG")],
     out: Annotated[
         Path | None,
-        typer.Option(help="The table; by default what search.latency_table names, or <name>-latency.json."),
+        typer.Option(help="The table. Default: search.latency_table, or NAME-latency.json.", metavar="PATH"),
     ] = None,
-    sets: Sets = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Images of a pass.")] = 1,
-    threads: Annotated[int | None, typer.Option(help="By default machine.threads.")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; by default machine.device.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Measure again what is measured.")] = False,
+    set: Sets = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Images per forward pass.", metavar="N")] = 1,
+    threads: Annotated[int | None, typer.Option(help="Default: machine.threads.", metavar="N")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu, cuda or mps. Default: machine.device.", metavar="DEVICE")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Measure a complete table again.")] = False,
 ) -> None:
-    """Measure on this machine what the networks of a supernet take, for budgets in milliseconds."""
+    """Measure the latencies of the networks of a supernet on this machine, for budgets in milliseconds."""
     import torch
 
     from regnas.runs.config import load_config
     from regnas.runtime.machine import choose_device, describe_machine
     from regnas.runtime.signals import postponed_signals
-    from regnas.search.evaluation import finished_table, measure_latencies
+    from regnas.search.evaluation import find_table, measure_latencies
     from regnas.space import Conditions, latency_range, with_latencies
     from regnas.supernet import space_of
 
     wishes = {"machine.threads": threads, "machine.device": device}
     loaded = load_config(
-        config, [*(sets or ()), *(f"{key}={value}" for key, value in wishes.items() if value is not None)]
+        config, [*(set or ()), *(f"{key}={value}" for key, value in wishes.items() if value is not None)]
     )
     values = loaded.values
     path = out or Path(values.search.latency_table or f"{loaded.name}-latency.json")
@@ -68,9 +81,9 @@ def latency_table(
     space = space_of(values.supernet, splits.input_shape, len(splits.classes))
     machine = describe_machine(place)
     conditions = Conditions(space.name, splits.input_shape, len(splits.classes), batch_size, machine)
-    table = finished_table(path, space, conditions, overwrite)
+    table = find_table(path, space, conditions, overwrite)
     if table is not None:
-        typer.echo(f"{path} is measured already: --overwrite measures it again")
+        typer.echo(f"{path} is complete; --overwrite measures it again")
     else:
         with postponed_signals(), _repeatable():
             table = measure_latencies(values.supernet, space, conditions, place, path)
@@ -82,9 +95,9 @@ def latency_table(
 
 @contextmanager
 def _repeatable() -> Iterator[None]:
-    """Say that the same command goes on, where it was interrupted."""
+    """After an interruption, print that the same command continues."""
     try:
         yield
     except Interrupted:
-        typer.echo("the same command continues it", err=True)
+        typer.echo("continue with: the same command", err=True)
         raise

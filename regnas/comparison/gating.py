@@ -44,9 +44,9 @@ class Limits:
         ranges = {"max_nfr": (0, 1), "max_class_nfr": (0, 1), "min_accuracy_gain": (-1, 1)}
         values = {name: getattr(self, name) for name in ranges}
         if all(value is None for value in values.values()):
-            raise ConfigurationError(f"a gate needs at least one limit: {', '.join(ranges)}")
+            raise ConfigurationError(f"a gate needs at least one limit: {', '.join(f'`{name}`' for name in ranges)}")
         problems = [
-            f"{name} must be a fraction between {low} and {high}, got {values[name]!r}. Write 0.02 for 2 %."
+            f"`{name}` must be a fraction between {low} and {high}, got {values[name]!r}. Write 0.02 for 2 %."
             for name, (low, high) in ranges.items()
             if values[name] is not None and not _is_between(values[name], low, high)
         ]

@@ -1,1 +1,1 @@
-"""Named parts of a configuration: registries, and tables that become frozen dataclasses."""
+"""Components that a configuration selects by name: tables of them, and TOML tables to frozen dataclasses."""

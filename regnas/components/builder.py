@@ -1,7 +1,7 @@
-"""Tables to components: ``{"name": "R2", "l2": 2.0}`` becomes ``TopOneAndFlips(l2=2.0)``.
+"""TOML tables to components: ``{"name": "R2", "l2": 2.0}`` becomes ``TopOneAndFlips(l2=2.0)``.
 
-A component is a frozen dataclass, and its fields are its keys. Every problem of a table is collected, with the place
-and the nearest valid key, so that a user sees all of them at once.
+A component is a frozen dataclass whose fields are its keys. The builder collects all problems of a table, each with its
+place and the nearest valid key.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from regnas.components.registry import Registry, nearest
 from regnas.errors import ConfigurationError
 
 AUTO = "auto"  # the value of a key that is chosen on the search split
-TUNABLE = "tunable"  # in the metadata of a field: such keys can be chosen, and how
+TUNABLE = "tunable"  # in the metadata of a field: how a key that is "auto" is chosen
 
 
 def auto_keys(tables: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The keys that are "auto", by the label of the component."""
+    """Return the keys that are "auto", by the label of the component."""
     found = {
         label: tuple(key for key, value in table.items() if value == AUTO)
         for label, table in tables.items()
@@ -33,13 +33,13 @@ def auto_keys(tables: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 @dataclass
 class Builder:
-    """Builds components; ``registries`` maps the protocol of a field to the names that may stand there."""
+    """Builds components; ``registries`` maps the protocol of a field to the components that it may have."""
 
     registries: Mapping[Any, Registry[Any]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def component(self, protocol: Any, table: Any, where: str) -> Any:
-        """From a table with a ``name``; None after a problem."""
+        """Build a component from a table with a ``name``; return None after a problem."""
         registry = self.registries[protocol]
         if not isinstance(table, Mapping):
             return self._problem(f'{where} must be a table such as {{ name = "{next(iter(registry), "...")}" }}')
@@ -49,6 +49,7 @@ class Builder:
         return self.named(protocol, table["name"], rest, where)
 
     def named(self, protocol: Any, name: Any, table: Any, where: str) -> Any:
+        """Build the component of this name; return None after a problem."""
         try:
             part = self.registries[protocol][str(name)]
         except ConfigurationError as error:
@@ -56,7 +57,7 @@ class Builder:
         return self.record(part, table, where)
 
     def record(self, kind: type[Any], table: Any, where: str) -> Any:
-        """From a table whose keys are the fields of a dataclass; None after a problem."""
+        """Build a dataclass from a table whose keys are its fields; return None after a problem."""
         if not isinstance(table, Mapping):
             return self._problem(f"{where} must be a table")
         before = len(self.problems)
@@ -107,7 +108,7 @@ class Builder:
         return {name: build(name, table) for name, table in value.items()}
 
     def _labeled(self, protocol: Any, label: str, table: Any, where: str) -> Any:
-        """A component under a label: the label is its name, unless the table has one."""
+        """Build a component under a label, which is its name unless the table has one."""
         place = _join(where, label)
         if isinstance(table, Mapping) and "name" in table:
             return self.component(protocol, table, place)
@@ -115,7 +116,7 @@ class Builder:
 
     def _leaf(self, hint: Any, value: Any, where: str) -> Any:
         try:
-            # Through JSON: its strict mode takes an array for a tuple and still no text for a number.
+            # Through JSON: its strict mode accepts an array for a tuple, but not a text for a number.
             return TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
         except ValidationError as error:
             for problem in error.errors():

@@ -9,8 +9,8 @@ from pydantic import PlainValidator
 
 
 def parse_rate(value: object) -> float:
-    """``"1 %"`` or the fraction 0.01; in decimals, so that "0.7 %" is the same number as 7 flips of 1000 samples."""
-    expected = 'a rate must be a text such as "1 %" or a fraction of at least 0 and below 1 such as 0.01'
+    """Return the fraction 0.01 for ``"1 %"`` or 0.01; "0.7 %" is exactly the rate of 7 flips in 1000 samples."""
+    expected = 'a rate must be a text such as "1 %", or a fraction from 0 to below 1 such as 0.01'
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(expected)
     text = str(value).strip()
@@ -27,8 +27,8 @@ def parse_rate(value: object) -> float:
     return float(rate)
 
 
-def shown_rate(rate: float) -> str:
-    """``0.01`` -> ``1 %``, with as many decimals as the rate has."""
+def format_rate(rate: float) -> str:
+    """Return "1 %" for 0.01, with as many decimals as the rate has."""
     return f"{100 * rate:.6g} %"
 
 

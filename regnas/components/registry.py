@@ -1,4 +1,4 @@
-"""Tables of the parts that a configuration can name; packages and scripts can add their own.
+"""Tables of the components that a configuration can name; packages and scripts can add their own.
 
 A package adds a part by an entry point in the group of the table:
 
@@ -12,7 +12,8 @@ A script adds a part by one line, the decorator ``register`` of the table:
     class Mine: ...
 
 Worker processes find entry points again. They get the parts of a script by importing it, so the script starts its work
-under ``if __name__ == "__main__":``. Parts of an interactive session are refused there (``runtime/importable.py``).
+under ``if __name__ == "__main__":``. Parts of an interactive session cannot be imported there
+(``runtime/importable.py``).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from regnas.errors import (
     MissingPackage,
     UnknownName,
     explain_missing_packages,
+    first_line,
 )
 
 if TYPE_CHECKING:
@@ -40,21 +42,26 @@ Part = TypeVar("Part")
 Added = TypeVar("Added")
 
 
+def summary_of(part: Any) -> str:
+    """Return the first line of the docstring of a part, or "" if it has none."""
+    return (part.__doc__ or "").partition("\n")[0]
+
+
 def nearest(name: str, known: list[str]) -> str:
-    """``; did you mean "x"?`` if one of the known names is similar, else nothing."""
+    """Return ``; did you mean "x"?`` if one of the known names is similar, else ""."""
     close = get_close_matches(name, known, n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def check_component(part: Any) -> None:
-    """Refuse with a ``ValueError`` what a configuration cannot build: a component is a frozen dataclass."""
+    """Raise ``ValueError`` for a part that a configuration cannot build: a component is a frozen dataclass."""
     if not (isinstance(part, type) and is_dataclass(part) and part.__dataclass_params__.frozen):  # type: ignore[attr-defined]
         raise ValueError(f"must be a frozen dataclass, got {part!r}")
 
 
 @dataclass(frozen=True)
 class _Offer:
-    """A part under a name, and who offers it."""
+    """A part under a name, and its owner."""
 
     source: str  # "module:attribute"; two offers of one source are the same
     owner: str  # for errors
@@ -69,11 +76,11 @@ class Registry(Mapping[str, Part]):
     part of it is used.
 
     Args:
-        kind: what messages call a part, such as "loss".
+        kind: the word for a part in messages, such as "loss".
         group: the entry point group of packages that add parts; "" for none.
         parts: the parts of regnas; a text "module:attribute" is imported on first use.
         check: raises ``ValueError`` for a part from outside that cannot be used.
-        base: another table whose parts belong to this one too, except those named in ``without``.
+        base: another table, whose parts also belong to this one, except those named in ``without``.
 
     Example:
         >>> numbers = Registry("number", "", {"fraction": "fractions:Fraction"})
@@ -124,10 +131,10 @@ class Registry(Mapping[str, Part]):
     def register(self, name: str) -> Callable[[Added], Added]:
         """Return a decorator that adds a part under a name.
 
-        A class that is defined again, as by a notebook cell that runs twice, replaces the former one.
+        A class that is defined again, as in a notebook cell that runs twice, replaces the former one.
 
         Args:
-            name: what configurations call the part.
+            name: the name of the part in configurations.
 
         Example:
             >>> from dataclasses import dataclass
@@ -155,16 +162,16 @@ class Registry(Mapping[str, Part]):
         return add
 
     def name_of(self, component: object) -> str | None:
-        """The name of a component's class in this table; None if it was not taken from here."""
+        """Return the name of a component's class in this table; None if the table does not have it."""
         found = (name for name, part in self._loaded.items() if part is type(component))
         return next(found, None) or (self._base.name_of(component) if self._base else None)
 
     def summaries(self) -> dict[str, str]:
-        """``summary`` for every name."""
+        """Return the summary of every name."""
         return {name: self.summary(name) for name in self}
 
     def usable(self) -> dict[str, Part]:
-        """All parts but those that cannot be imported or have two owners."""
+        """Return all parts except those that cannot be imported or have two owners."""
         found = {}
         for name in self:
             with suppress(ConfigurationError, EnvironmentProblem):
@@ -172,12 +179,11 @@ class Registry(Mapping[str, Part]):
         return found
 
     def summary(self, name: str) -> str:
-        """The first line of the docstring of a part; for a part that cannot be used, the reason."""
+        """Return the first line of the docstring of a part; for a part that cannot be used, the reason."""
         try:
-            lines = (self[name].__doc__ or "").splitlines()
+            return summary_of(self[name])
         except (ConfigurationError, EnvironmentProblem) as error:
             return str(error)
-        return lines[0] if lines else ""
 
     @cached_property
     def _packaged(self) -> dict[str, list[_Offer]]:
@@ -191,7 +197,7 @@ class Registry(Mapping[str, Part]):
         return {name: list(offers.values()) for name, offers in found.items()}
 
     def _offers(self, name: str) -> list[_Offer]:
-        """One for each source: a package may register a part that is its entry point too."""
+        """Return one offer per source: a package may also register a part that is its entry point."""
         offers = [self._own[name]] if name in self._own else []
         offers += self._packaged.get(name, [])
         offers += [self._registered[name]] if name in self._registered else []
@@ -206,9 +212,9 @@ class Registry(Mapping[str, Part]):
         except MissingPackage:
             raise
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise EnvironmentProblem(
-                f'the {self.kind} "{name}" of {offer.owner} must be importable, got {reason}. '
+                f'the {self.kind} "{name}" of {offer.owner} must be importable, got {type(error).__name__}: '
+                f"{first_line(error)}. "
                 "Repair or uninstall the package."
             ) from error
         if not offer.trusted:
@@ -220,7 +226,7 @@ class Registry(Mapping[str, Part]):
 
 
 def source_of(part: Any) -> str:
-    """The place of a definition, as "module:name"; for a value that of its class."""
+    """Return the place of a definition, as "module:name"; for a value, the place of its class."""
     kind = part if hasattr(part, "__qualname__") else type(part)
     return f"{kind.__module__}:{kind.__qualname__}"
 

@@ -15,7 +15,7 @@ from regnas.data.torchvision_sets import Cifar10, Cifar100, FashionMnist
 
 
 class DataSet(Protocol):
-    """A frozen dataclass: its fields are its keys in the configuration, its docstring is what `regnas list` shows."""
+    """A frozen dataclass: its fields are its keys in the configuration, and `regnas list` shows its docstring."""
 
     def load(self) -> Splits: ...
 

@@ -1,4 +1,4 @@
-"""Arrays in an npz file, as numpy people have them."""
+"""Images and targets as arrays in an npz file."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from regnas.data.holding_out import check_fraction
-from regnas.data.numbering import numbered_split
-from regnas.data.splits import Preprocessing, Split, Splits
+from regnas.data.splits import Preprocessing, Split, Splits, numbered_split
 from regnas.errors import DataError
 from regnas.pictures.arrays import SIZE_LIMIT, class_names, read_report_part, take_part
 from regnas.runtime.npz import ArraySpec, read_arrays
@@ -50,7 +49,7 @@ class Arrays:
         own_search = arrays.keys() & {"search_images", "search_targets"}
         if len(own_search) == 1:
             (found,) = own_search
-            raise DataError(f"{path} has {found} alone: search_images and search_targets go together")
+            raise DataError(f"{path} must have both search_images and search_targets, got {found} alone")
         train = _split(path, arrays, "train", "train", first_group=0)
         report = _split(path, arrays, "report", "test", first_group=len(train))
         classes = class_names(path, arrays, "train_targets", train.targets.numpy())

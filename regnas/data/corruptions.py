@@ -1,9 +1,9 @@
-"""Corruptions of a gray image, in the manner of MNIST-C (Mu and Gilmer, 2019, arXiv:1906.02337).
+"""Corruptions of a gray image, as in MNIST-C (Mu and Gilmer, 2019, arXiv:1906.02337).
 
-Each takes an image [H, W] with values in 0..1, a strength in the unit that its docstring names and a generator, and
-returns a new image in 0..1. Strength 0 returns the image as it is. All of it is in double precision: the last bit of
-a product or an exponential differs between processors, and has to vanish when the pixels are rounded to bytes, so
-that a data set is the same everywhere.
+Each function takes an image [H, W] with values in 0..1, a strength in the unit that its docstring names and a
+generator, and returns a new image in 0..1. Strength 0 returns the image unchanged. All computations are in double
+precision: the last bit of a product or an exponential differs between processors, and rounding to bytes removes this
+difference. The data set is therefore the same everywhere.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ Corruption = Callable[[Image, float, np.random.Generator], Image]
 
 
 def gaussian_noise(image: Image, strength: float, generator: np.random.Generator) -> Image:
-    """Independent noise on every pixel; strength is its standard deviation."""
+    """Add independent noise to every pixel; strength is its standard deviation."""
     noise = generator.standard_normal(image.shape)
     return _clip(image + strength * noise)
 
 
 def blur(image: Image, strength: float, generator: np.random.Generator) -> Image:
-    """Gaussian blur; strength is its standard deviation in pixels. Draws nothing."""
-    if strength < 0.05:  # neighbors would weigh less than 1e-80, and the square of a tiny strength vanishes
+    """Blur by a Gaussian; strength is its standard deviation in pixels. Draws nothing."""
+    if strength < 0.05:  # neighbors would weigh less than 1e-80, and the square of a tiny strength underflows
         return image.copy()
     return _clip(_blurring(image.shape[0], strength) @ image @ _blurring(image.shape[1], strength).T)
 
 
 def shift(image: Image, strength: float, generator: np.random.Generator) -> Image:
-    """Move by a distance of ``strength`` pixels in a random direction; what enters is black."""
+    """Move the image by ``strength`` pixels in a random direction; new pixels are black."""
     angle = generator.uniform(0, 2 * np.pi)
     down, right = strength * np.sin(angle), strength * np.cos(angle)
     return _clip(_moving(image.shape[0], down) @ image @ _moving(image.shape[1], right).T)
 
 
 def occlusion(image: Image, strength: float, generator: np.random.Generator) -> Image:
-    """Black out a rectangle somewhere; strength is the part of the height and of the width that it covers."""
+    """Black out a random rectangle; strength is the share of the height and of the width that it covers."""
     height, width = (round(min(strength, 1.0) * side) for side in image.shape)
     top = int(generator.integers(image.shape[0] - height + 1))
     left = int(generator.integers(image.shape[1] - width + 1))
@@ -48,7 +48,7 @@ def occlusion(image: Image, strength: float, generator: np.random.Generator) -> 
 
 
 def contrast(image: Image, strength: float, generator: np.random.Generator) -> Image:
-    """Pull every pixel towards the mean; strength is the part of the contrast that is lost. Draws nothing."""
+    """Pull every pixel toward the mean; strength is the share of the contrast that is lost. Draws nothing."""
     if strength == 0:
         return image.copy()
     mean = image.mean()
@@ -56,14 +56,14 @@ def contrast(image: Image, strength: float, generator: np.random.Generator) -> I
 
 
 def _blurring(side: int, deviation: float) -> Image:
-    """Row i holds the weights with which the pixels of a line make up blurred pixel i; each row sums to 1."""
+    """Return the matrix [side, side] that blurs a line: row i has the weights of pixel i, which sum to 1."""
     places = np.arange(side)
     weights = np.exp(-((places[:, None] - places[None, :]) ** 2) / (2 * deviation**2))  # [side, side]
     return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 def _moving(side: int, offset: float) -> Image:
-    """Row i reads a line at i - offset, between two pixels by linear interpolation, beyond the border as 0."""
+    """Return the matrix [side, side] that moves a line: row i interpolates it at i - offset; 0 beyond the border."""
     places = np.arange(side)
     distance = np.abs(places[:, None] - offset - places[None, :])  # [side, side]
     return np.asarray(np.maximum(0, 1 - distance), dtype=np.float64)

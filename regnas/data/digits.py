@@ -1,4 +1,4 @@
-"""Handwritten digits with corruptions: a real data set that every installation already has."""
+"""Handwritten digits with corruptions: a real data set that scikit-learn brings along."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from regnas.runtime.progress import track
 from regnas.runtime.randomness import generator, key_to_int
 
 SIDE = 16
-BRIGHTEST = 16  # the originals count set pixels in blocks of 4 x 4
+BRIGHTEST = 16  # a pixel of an original is a count in a block of 4 x 4
 REPORT_FRACTION = 597 / 1797
 SEARCH_FRACTION = 300 / 1200
 LARGEST_COMBINATION = 3
-# What severity 1 may reach, each in the unit of its corruption; applied in this order, noise last as in a camera.
+# Largest strengths at severity 1, each in the unit of its corruption; applied in this order, noise last as in a camera.
 STRONGEST: tuple[tuple[Corruption, float], ...] = (
     (shift, 2.5),
     (occlusion, 0.4),
@@ -35,9 +35,9 @@ STRONGEST: tuple[tuple[Corruption, float], ...] = (
 class Digits:
     """Handwritten digits of scikit-learn, 16 x 16, corrupted (1,797 originals; needs no download).
 
-    Every original appears in several variants, each with one to three corruptions of drawn strengths. ``severity``
-    scales the strengths, 0 leaves the images clean. ``seed`` draws the split and the corruptions; it is a part of the
-    data set and has nothing to do with the seed of a training.
+    Every original has several variants, each with one to three corruptions of random strength. ``severity`` scales the
+    strengths; 0 leaves the images clean. ``seed`` determines the split and the corruptions. It is part of the data set
+    and independent of the seed of a training.
     """
 
     severity: float = 1.0
@@ -48,10 +48,10 @@ class Digits:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.severity) and self.severity >= 0):
-            raise ValueError(f"severity is {self.severity}: it has to be 0 or above")
+            raise ValueError(f"severity must be 0 or above, got {self.severity}")
         for name in ("train_variants", "search_variants", "report_variants"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: it has to be 1 or above")
+                raise ValueError(f"{name} must be 1 or above, got {getattr(self, name)}")
 
     def load(self) -> Splits:
         images, targets = originals()
@@ -82,7 +82,7 @@ class Digits:
         )
 
     def corrupt(self, image: Image, original: int, variant: int) -> Image:
-        """One variant; its draws are keyed by what it is, so that it does not depend on any other."""
+        """Return one variant; its draws are keyed by original and variant, independent of all others."""
         draws = generator(self.seed, "digits", "corruption", original, variant)
         number = int(draws.integers(1, LARGEST_COMBINATION + 1))
         for index in sorted(draws.permutation(len(STRONGEST))[:number]):
@@ -92,7 +92,7 @@ class Digits:
 
 
 def originals() -> tuple[Image, NDArray[np.int64]]:
-    """All originals [1797, 16, 16] with values in 0..1, and their targets."""
+    """Return all originals [1797, 16, 16] with values in 0..1, and their targets."""
     from sklearn.datasets import load_digits  # here because it takes a second to import
 
     data = load_digits()
@@ -102,5 +102,5 @@ def originals() -> tuple[Image, NDArray[np.int64]]:
 
 
 def to_bytes(images: Image) -> Tensor:
-    """[N, H, W] in 0..1 -> [N, 1, H, W] uint8."""
+    """Round images to bytes: [N, H, W] in 0..1 -> [N, 1, H, W] uint8."""
     return torch.from_numpy((images * 255).round().astype(np.uint8))[:, None]

@@ -1,4 +1,4 @@
-"""A part of the training data: what an older model was trained on."""
+"""A part of the training data, such as the data that an older model was trained on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEWEST_CLASSES = 2
 
 @dataclass(frozen=True)
 class DataFraction:
-    """``samples`` of every class and ``classes`` of all classes, both as fractions.
+    """A share ``samples`` of every class, and a share ``classes`` of all classes, as fractions.
 
     Fractions are nested: a larger one holds every sample of a smaller one.
     """
@@ -29,14 +29,14 @@ class DataFraction:
     def __post_init__(self) -> None:
         for name, fraction in (("samples", self.samples), ("classes", self.classes)):
             if not 0 < fraction <= 1:
-                raise ValueError(f"{name} is {fraction}: it has to be above 0 and at most 1")
+                raise ValueError(f"{name} must be above 0 and at most 1, got {fraction}")
 
     def classes_of(self, total: int) -> int:
-        """How many classes, which are the first ones: at least two, or there is nothing to tell apart."""
+        """Return the number of classes, at least two; they are the first classes."""
         return min(total, max(FEWEST_CLASSES, round(self.classes * total)))
 
     def of(self, split: Split, classes: int, seed: int) -> Split:
-        """The samples of this share; ``classes`` is how many there are in all."""
+        """Return the samples of this share; ``classes`` is the number of all classes."""
         known = self.classes_of(classes)
         kept = np.flatnonzero(split.targets.numpy() < known) if known < classes else np.arange(len(split))
         if self.samples < 1:
@@ -49,7 +49,7 @@ WHOLE = DataFraction()
 
 
 def in_random_class_order(splits: Splits, seed: int) -> Splits:
-    """The same data with the classes renumbered by chance, so that the first classes are a random choice of them."""
+    """Return the same data with the classes renumbered at random: the first classes are then a random choice."""
     order = generator(seed, "order of the classes").permutation(len(splits.classes))  # new number -> old number
     renumbered = torch.from_numpy(np.argsort(order))  # old number -> new number
     train, search, report = (replace(split, targets=renumbered[split.targets]) for split in splits.all)

@@ -1,4 +1,4 @@
-"""What was made of decoded images and is kept between runs."""
+"""Decoded images, and their statistics, kept between runs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from regnas.data.preprocessing import Preprocessing
 from regnas.errors import ArtifactError, EnvironmentProblem
 from regnas.runtime.files import check_sha256, digest_of, read_json, sha256_of, write_json, write_through
 
-REMEDY = 'free some space or set "cache" of the data set to another folder'
+REMEDY = 'Free some space, or set "cache" of the data set to another folder.'
 
 
 def cached_images(folder: Path, key: str, shape: tuple[int, ...], make: Callable[[], Tensor]) -> Tensor:
-    """The uint8 tensor that is kept under ``key``; when there is none, or a damaged one, make and keep it.
+    """Return the uint8 tensor that is kept under ``key``; if there is none, or it is damaged, make and keep it.
 
-    The record with the sha256 is written after the tensor, so that a record never vouches for half a file.
+    The record with the sha256 is written after the tensor: a record means that the file is complete.
     """
     file, record = folder / f"{key}.safetensors", folder / f"{key}.json"
     kept = _kept(file, record, shape)
@@ -33,12 +33,12 @@ def cached_images(folder: Path, key: str, shape: tuple[int, ...], make: Callable
         write_through(file, lambda temporary: save_file({"images": images}, temporary))
         write_json(record, {"sha256": sha256_of(file)})
     except (EnvironmentProblem, SafetensorError) as error:
-        raise EnvironmentProblem(f"cannot keep the decoded images in {folder} ({error}): {REMEDY}") from error
+        raise EnvironmentProblem(f"cannot keep the decoded images in {folder} ({error}). {REMEDY}") from error
     return images
 
 
 def cached_preprocessing(folder: Path, key: str, fit: Callable[[], Preprocessing]) -> Preprocessing:
-    """The preprocessing that is kept under ``key``; when there is none, or a damaged one, fit and keep it."""
+    """Return the preprocessing that is kept under ``key``; if there is none, or it is damaged, fit and keep it."""
     record = folder / f"{key}.json"
     try:
         kept = read_json(record)
@@ -50,7 +50,7 @@ def cached_preprocessing(folder: Path, key: str, fit: Callable[[], Preprocessing
     try:
         write_json(record, {"preprocessing": fitted.to_json(), "sha256": digest_of(fitted.to_json())})
     except EnvironmentProblem as error:
-        raise EnvironmentProblem(f"cannot keep what was measured in {folder} ({error}): {REMEDY}") from error
+        raise EnvironmentProblem(f"cannot keep the statistics of the images in {folder} ({error}). {REMEDY}") from error
     return fitted
 
 
@@ -64,14 +64,14 @@ def _kept(file: Path, record: Path, shape: tuple[int, ...]) -> Tensor | None:
 
 
 def _check_room(folder: Path, shape: tuple[int, ...]) -> None:
-    """Before the minutes of decoding, not after them."""
+    """Refuse to decode for minutes if the disk has no room for the result."""
     needed = torch.Size(shape).numel()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise EnvironmentProblem(f"cannot keep decoded images in {folder} ({error.strerror}): {REMEDY}") from error
+        raise EnvironmentProblem(f"cannot keep decoded images in {folder} ({error.strerror}). {REMEDY}") from error
     if free < needed:
         raise EnvironmentProblem(
-            f"the decoded images need {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB left: {REMEDY}"
+            f"the decoded images need {needed / 1e9:.1f} GB, but {folder} has {free / 1e9:.1f} GB left. {REMEDY}"
         )

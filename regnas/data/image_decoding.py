@@ -1,4 +1,4 @@
-"""Image files to pixels, with threads: PIL lets go of the interpreter while it decodes and resizes."""
+"""Image files to pixels, with threads: PIL releases the interpreter lock while it decodes and resizes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from torch import Tensor
 
 from regnas.data.image_transforms import Center, Transform, transformed
 from regnas.errors import DataError
-from regnas.pictures.decoding import MODES, read_picture
+from regnas.pictures.decoding import MODES, ignore_metadata_warnings, read_picture
 from regnas.pictures.files import ImageFiles
-from regnas.runtime.pillow import ignore_metadata_warnings
 from regnas.runtime.progress import track
 
-LARGEST_HANDFUL = 16  # images that a thread takes at once: fewer hand-overs, and still an even progress
+LARGEST_HANDFUL = 16  # images per task of a thread: little overhead, and still an even progress
 MOST_WORKERS = 32
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """How the image files below ``folder`` become pixels; ``workers`` threads do it, 0 is one for each core."""
+    """Decodes the image files below ``folder`` with ``workers`` threads; 0 is one per core."""
 
     folder: Path
     size: int
@@ -54,9 +53,10 @@ class Decoder:
             pool.shutdown(cancel_futures=True)
 
     def begin(self, pool: ThreadPoolExecutor, files: ImageFiles, images: Tensor) -> Iterator[str | None]:
-        """Have ``images`` [N, C, H, W] filled; then file by file None, or its name with what is wrong with it."""
-        pixels = images.numpy()  # the same memory: the threads fill it in place, nothing is held twice
-        handful = min(LARGEST_HANDFUL, max(1, len(files) // (4 * self.thread_count)))  # a small batch for all threads
+        """Start filling ``images`` [N, C, H, W]; yield per file None, or its name with the problem."""
+        pixels = images.numpy()  # the same memory: the threads fill it in place
+        # Also a small batch uses all threads.
+        handful = min(LARGEST_HANDFUL, max(1, len(files) // (4 * self.thread_count)))
 
         def decode_handful(start: int) -> list[str | None]:
             stop = min(start + handful, len(files))
@@ -66,7 +66,7 @@ class Decoder:
 
 
 def decode_all(decoder: Decoder, files: ImageFiles) -> Tensor:
-    """[N, C, H, W] uint8: all of the images, or a DataError that counts the bad ones."""
+    """Return all images, [N, C, H, W] uint8; raise a DataError that counts the files that cannot be read."""
     images = decoder.empty(len(files))
     with decoder.threads() as pool:
         outcomes = track(decoder.begin(pool, files, images), "decoding images", total=len(files))
@@ -77,11 +77,11 @@ def decode_all(decoder: Decoder, files: ImageFiles) -> Tensor:
 
 
 def decode_file(decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray[np.uint8]) -> str | None:
-    """Fill ``pixels`` [C, H, W], or return the name with the reason why that is impossible."""
+    """Fill ``pixels`` [C, H, W], or return the name with the reason why the file cannot be read."""
     name = files.name(index)
     try:
         status = (decoder.folder / name).stat()
-        if not stat.S_ISREG(status.st_mode):  # opening a named pipe would wait for ever
+        if not stat.S_ISREG(status.st_mode):  # opening a named pipe would wait forever
             return f"{name}: not a file"
         if (status.st_size, status.st_mtime_ns) != (files.sizes[index], files.times[index]):
             return f"{name}: changed since the images were listed"

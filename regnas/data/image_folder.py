@@ -12,7 +12,7 @@ import torch
 from regnas.data.holding_out import check_fraction, hold_out
 from regnas.data.image_decoding import Decoder
 from regnas.data.image_transforms import Transform
-from regnas.data.packing import fitted_once, packed
+from regnas.data.packing import fit_once, pack
 from regnas.data.preprocessing import IMAGENET
 from regnas.data.splits import Split, SplitName, Splits
 from regnas.data.streaming import Images, StreamedImages
@@ -20,23 +20,23 @@ from regnas.errors import DataError
 from regnas.pictures.decoding import MODES
 from regnas.pictures.files import ImageFiles, ListedImage
 from regnas.pictures.listing import list_folder
-from regnas.runtime.cache_folder import cache_folder
+from regnas.runtime.files import cache_folder
 
 
 @dataclass(frozen=True)
 class ImageFolder:
     """A folder of images: train/<class>/*.jpg and test/<class>/*.jpg (or val/ in place of test/).
 
-    ``channels`` is 3 for color and 1 for gray. ``transform`` is "fit", the center square resized to ``size`` and
-    normalized by the training images, or "imagenet", the evaluation of the papers: the shorter side to size / 0.875,
-    the center, and the mean and standard deviation of ImageNet.
+    ``channels`` is 3 for color and 1 for gray. ``transform`` is "fit" (the center square, resized to ``size`` and
+    normalized by the training images) or "imagenet" (the evaluation of the papers: the shorter side resized to
+    size / 0.875, the center crop, and the mean and standard deviation of ImageNet).
 
-    Images are decoded once and kept in ``cache`` until a file is added, removed or changed: with ``keep`` = "all"
-    every one, with "search" those of the search split, which is read thousands of times. The others are then decoded
-    by ``workers`` threads (0: one for each core) whenever they are needed; that is for data larger than the memory.
+    Images are decoded once and kept in ``cache`` until a file is added, removed or changed. ``keep`` = "all" keeps all
+    images. "search" keeps those of the search split, which is read thousands of times; the others are decoded by
+    ``workers`` threads (0: one per core) whenever they are needed. Use it for data that is larger than the memory.
 
-    The search split is ``search_fraction`` of the training images or, when it is not 0, about ``search_images`` of
-    them, a whole number of each class.
+    The search split is ``search_fraction`` of the training images or, if it is not 0, about ``search_images`` of them,
+    a whole number per class.
     """
 
     path: str
@@ -44,7 +44,7 @@ class ImageFolder:
     channels: int = 3
     search_fraction: float = 0.1
     seed: int = 0
-    cache: str = ""  # by default regnas in $XDG_CACHE_HOME or ~/.cache
+    cache: str = ""  # the default is regnas in $XDG_CACHE_HOME or ~/.cache
     transform: Transform = "fit"
     keep: Literal["all", "search"] = "all"
     search_images: int = 0
@@ -52,15 +52,15 @@ class ImageFolder:
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise ValueError(f"size is {self.size}: it has to be 1 or above")
+            raise ValueError(f"size must be 1 or above, got {self.size}")
         if self.channels not in MODES:
-            raise ValueError(f"channels is {self.channels}: 3 for color or 1 for gray")
+            raise ValueError(f"channels must be 3 for color or 1 for gray, got {self.channels}")
         if self.transform == "imagenet" and self.channels != len(IMAGENET.mean):
-            raise ValueError(f'channels is {self.channels} and transform "imagenet", which is for color: 3, or "fit"')
+            raise ValueError(f'channels must be 3 for the transform "imagenet", got {self.channels}')
         check_fraction("search_fraction", self.search_fraction)
         for name in ("search_images", "workers"):
             if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}: it has to be 0 or above")
+                raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
 
     def load(self) -> Splits:
         train, report = list_folder(self.folder)
@@ -72,14 +72,14 @@ class ImageFolder:
         remaining, search = both.part("train", kept), both.part("search", held)
         return Splits(
             train=remaining,
-            search=replace(search, images=packed(search.images, self._place)),
+            search=replace(search, images=pack(search.images, self._place)),
             report=folder_split("report", report_images, report, classes, first_group=len(train)),
             classes=classes,
-            preprocessing=IMAGENET if self.transform == "imagenet" else fitted_once(remaining.images, self._place),
+            preprocessing=IMAGENET if self.transform == "imagenet" else fit_once(remaining.images, self._place),
         )
 
     def streamed(self, name: SplitName) -> tuple[Split, tuple[str, ...]]:
-        """One split as ``load`` divides them, with the images as files of which none is decoded; and the classes."""
+        """Return one split, with the images as files that are not decoded, and the classes."""
         train, report = list_folder(self.folder)
         classes = tuple(sorted({image.class_name for image in train}))
         if name == "report":
@@ -96,8 +96,8 @@ class ImageFolder:
     def _search_fraction(self, train_images: int) -> float:
         if self.search_images >= train_images:
             raise DataError(
-                f"search_images is {self.search_images:,} and train/ has {train_images:,} images: some have to be "
-                f"left for training"
+                f"search_images must be below the number of images in train/ ({train_images:,}), got "
+                f"{self.search_images:,}"
             )
         return self.search_images / train_images if self.search_images else self.search_fraction
 
@@ -105,7 +105,7 @@ class ImageFolder:
         decoder = self._decoder
         if self.keep == "search":
             return StreamedImages(decoder, ImageFiles.of(train)), StreamedImages(decoder, ImageFiles.of(report))
-        images = packed(StreamedImages(decoder, ImageFiles.of(train + report)), self._place)
+        images = pack(StreamedImages(decoder, ImageFiles.of(train + report)), self._place)
         return images[: len(train)], images[len(train) :]
 
     @property

@@ -11,15 +11,15 @@ from PIL import Image, ImageOps
 
 Transform = Literal["fit", "imagenet"]
 
-CENTER = 0.875  # how much of the shorter side the papers' evaluation on ImageNet looks at
+CENTER = 0.875  # the share of the shorter side that the papers' evaluation on ImageNet uses
 RESAMPLING = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
 
 
 @dataclass(frozen=True)
 class Center:
-    """The evaluation of published weights: the shorter side to ``shorter`` pixels, and the center of that.
+    """The evaluation of published weights: the shorter side resized to ``shorter`` pixels, and the center crop.
 
-    Pixel by pixel torchvision's Resize and CenterCrop, so that published weights give their published accuracies.
+    The same pixels as torchvision's Resize and CenterCrop: published weights reach their published accuracies.
     """
 
     shorter: int
@@ -28,9 +28,9 @@ class Center:
     def __call__(self, picture: Image.Image, size: int) -> Image.Image:
         shorter, longer = sorted(picture.size)
         resized_longer = int(self.shorter * longer / shorter)
-        # PIL looks at the size of the file; a line of single pixels only becomes huge here
+        # PIL checks the size of the file; a line of single pixels becomes huge only here.
         if Image.MAX_IMAGE_PIXELS is not None and self.shorter * resized_longer > Image.MAX_IMAGE_PIXELS:
-            raise ValueError(f"too narrow at {picture.width} x {picture.height} pixels: crop it")
+            raise ValueError(f"too narrow at {picture.width} x {picture.height} pixels; crop it")
         portrait = picture.width < picture.height
         width, height = (self.shorter, resized_longer) if portrait else (resized_longer, self.shorter)
         left, top = round((width - size) / 2), round((height - size) / 2)
@@ -39,12 +39,12 @@ class Center:
 
 
 def fit(picture: Image.Image, size: int) -> Image.Image:
-    """The largest square in the center, resized to ``size``."""
+    """Return the largest square in the center, resized to ``size``."""
     return ImageOps.fit(picture, (size, size), Image.Resampling.BILINEAR)
 
 
 def imagenet(picture: Image.Image, size: int) -> Image.Image:
-    """The papers' evaluation: the shorter side to ceil(size / 0.875), 256 for 224, and the center of that."""
+    """Resize as the papers evaluate: the shorter side to ceil(size / 0.875), 256 for 224, and the center crop."""
     return Center(math.ceil(size / CENTER), "bilinear")(picture, size)
 
 

@@ -1,4 +1,4 @@
-"""What is made of streamed images once and for all: their pixels in one tensor, or the spread of their colors."""
+"""Results of decoding that are computed once and kept: pixels in one tensor, and the statistics of the colors."""
 
 from __future__ import annotations
 
@@ -14,22 +14,19 @@ from regnas.data.streaming import Images
 from regnas.runtime.files import digest_of
 
 
-def packed(images: Images, cache: Path) -> Tensor:
-    """All images in one tensor, which is kept until a file changes; a tensor is left as it is."""
+def pack(images: Images, cache: Path) -> Tensor:
+    """Return all images in one tensor, which is kept until a file changes; return a tensor unchanged."""
     if isinstance(images, Tensor):
         return images
     decoder, files = images.decoder, images.files
-    # The folder is in the key since files of other data sets may well agree in name, size and time (uncompressed
-    # images from an archive without times); the version of PIL since its resizing decides the pixels. "fit" is not,
-    # so that what was kept before there were transforms is still found.
-    key = [str(decoder.folder), files.rows(), decoder.size, decoder.channels, PIL.__version__]
-    if decoder.transform != "fit":
-        key.append(str(decoder.transform))
+    # The folder is in the key because files of other data sets may have the same names, sizes and times (uncompressed
+    # images from an archive without times), and the version of PIL because its resizing determines the pixels.
+    key = [str(decoder.folder), files.rows(), decoder.size, decoder.channels, str(decoder.transform), PIL.__version__]
     return cached_images(cache, digest_of(key), tuple(images.shape), lambda: decode_all(decoder, files))
 
 
-def fitted_once(images: Images, cache: Path) -> Preprocessing:
-    """The preprocessing fitted to images; where they are streamed it is kept, so that none is decoded again for it."""
+def fit_once(images: Images, cache: Path) -> Preprocessing:
+    """Return the preprocessing fitted to images; keep it if they are streamed, so none is decoded again."""
     if isinstance(images, Tensor):
         return Preprocessing.fitted_to(images)
     key = digest_of([str(images.decoder.folder), images.digest, MOST_DECODED])

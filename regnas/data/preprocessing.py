@@ -56,7 +56,7 @@ class Preprocessing:
         return torch.addcmul(_per_channel(shift, images), images.to(torch.float32), _per_channel(scale, images))
 
     def _check(self, images: Tensor) -> None:
-        """Shape and dtype of every batch; values only of floats, because a byte cannot be out of range."""
+        """Check shape and dtype of every batch, and values only of floats: a byte cannot be out of range."""
         if not isinstance(images, Tensor):
             raise DataError(f"images must be a tensor, got {type(images).__name__}. Convert with torch.from_numpy.")
         channels = len(self.mean)

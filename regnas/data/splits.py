@@ -1,8 +1,8 @@
-"""The values that every data set loads into: three splits that share nothing.
+"""The result of loading a data set: three disjoint splits.
 
-Networks are trained on ``train``; the search compares candidates on ``search``; every published number comes from
-``report``. That only means something while no sample, and no variant of one, is in two of them: it is checked here,
-for every data set, before anything is trained.
+Networks are trained on ``train``, the search compares candidates on ``search``, and every published number comes from
+``report``. This is valid only if no sample, and no variant of one, is in two splits. It is checked here for every data
+set, before anything is trained.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from regnas.data.holding_out import hold_out
 from regnas.data.preprocessing import Preprocessing
 from regnas.data.streaming import Images
 from regnas.errors import DataError
+from regnas.pictures.arrays import numbered_ids
 from regnas.pictures.labels import check_range
 from regnas.runtime.files import digest_of
 
@@ -42,9 +43,9 @@ class Split:
     def __post_init__(self) -> None:
         if self.images.dtype != torch.uint8 or self.images.ndim != 4:
             found = f"{self.images.dtype} {list(self.images.shape)}"
-            raise DataError(f"the images of the {self.name} split are {found}; they have to be uint8 [N, C, H, W]")
+            raise DataError(f"the images of the {self.name} split must be uint8 [N, C, H, W], got {found}")
         if self.targets.dtype != torch.int64:
-            raise DataError(f"the targets of the {self.name} split are {self.targets.dtype}; they have to be int64")
+            raise DataError(f"the targets of the {self.name} split must be int64, got {self.targets.dtype}")
         shapes = {"targets": self.targets.shape, "ids": self.ids.shape, "groups": self.groups.shape}
         for what, shape in shapes.items():
             if tuple(shape) != (len(self),):
@@ -55,7 +56,7 @@ class Split:
 
     @cached_property
     def digest(self) -> str:
-        """The sha256 of everything in the split except its name; of streamed images, of what stands for them."""
+        """The sha256 of everything in the split except its name; streamed images have a digest of their own."""
         content = hashlib.sha256(digest_of([list(self.images.shape), self.ids.tolist()]).encode())
         content.update(np.ascontiguousarray(self.groups, dtype="<i8").data)
         content.update(np.ascontiguousarray(self.targets.cpu().numpy(), dtype="<i8").data)
@@ -66,7 +67,7 @@ class Split:
         return content.hexdigest()
 
     def part(self, name: str, indices: NDArray[np.int64]) -> Split:
-        """A selection; streamed images stay streamed."""
+        """Return a selection; streamed images stay streamed."""
         chosen = torch.from_numpy(indices)
         images = self.images[chosen] if isinstance(self.images, Tensor) else self.images.part(indices)
         return Split(name, images, self.targets[chosen], self.ids[indices], self.groups[indices])
@@ -74,7 +75,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """What a data set loads into; refuses to exist when a comparison on it would be worthless."""
+    """The three splits of a data set; refuses data on which a comparison would be worthless."""
 
     train: Split
     search: Split
@@ -91,10 +92,10 @@ class Splits:
     def holding_out(
         cls, train: Split, report: Split, classes: tuple[str, ...], search_fraction: float, seed: int
     ) -> Splits:
-        """For data that comes in two parts: the search split is held out of the training samples."""
+        """Build the splits of data in two parts: the search split is held out of the training samples."""
         kept, held = hold_out(train.targets.numpy(), search_fraction, seed, train.groups)
         remaining = train.part("train", kept)
-        # fitted to what is left for training: the other splits must not leak into it
+        # Fitted to the training samples that are left: the other splits must not leak into it.
         preprocessing = Preprocessing.fitted_to(remaining.images)
         return cls(remaining, train.part("search", held), report, classes, preprocessing)
 
@@ -127,13 +128,13 @@ class Splits:
         for split in self.all:
             if len(split) == 0:
                 counts = ", ".join(f"{each.name} {len(each):,}" for each in self.all)
-                raise DataError(f"the {split.name} split is empty ({counts}): give it samples")
+                raise DataError(f"the {split.name} split must have samples, got none ({counts})")
             if split.images.shape[1:] != self.train.images.shape[1:]:
                 train, other = (" x ".join(map(str, each.images.shape[1:])) for each in (self.train, split))
-                raise DataError(f"images of the {split.name} split are {other}, those of the train split {train}")
+                raise DataError(f"images of the {split.name} split must be {train} as in the train split, got {other}")
         if len(self.preprocessing.mean) != self.input_shape[0]:
             channels = len(self.preprocessing.mean)
-            raise DataError(f"the preprocessing is for {channels} channels, the images have {self.input_shape[0]}")
+            raise DataError(f"the images must have {channels} channels as the preprocessing, got {self.input_shape[0]}")
 
     def _check_classes(self) -> None:
         repeated = sorted({name for name in self.classes if self.classes.count(name) > 1})
@@ -167,6 +168,18 @@ class Splits:
                         f"{len(shared):,} originals have variants in both the {split.name} and the {other.name} "
                         f"split, first {pair[0]} and {pair[1]}"
                     )
+
+
+def numbered_split(name: str, images: Tensor, targets: Tensor, part: str, first_group: int = 0) -> Split:
+    """Return a split of images [N, H, W] or [N, H, W, C] with ids ``part/0``, ``part/1``, ...; one group per sample."""
+    channels_first = images[:, None] if images.ndim == 3 else images.permute(0, 3, 1, 2)
+    return Split(
+        name=name,
+        images=channels_first.contiguous(),  # [N, C, H, W]
+        targets=targets.to(torch.int64),
+        ids=numbered_ids(part, len(images)),
+        groups=np.arange(first_group, first_group + len(images), dtype=np.int64),
+    )
 
 
 def _check_range(split: Split, classes: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Images that stay files until they are asked for, in the place of a tensor that would not fit into memory."""
+"""Images that stay files until they are needed, instead of a tensor that would not fit into memory."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ LEAD = 128  # images that are decoded ahead of the batch in use
 
 @dataclass(frozen=True, eq=False)
 class StreamedImages:
-    """Files with the interface of a uint8 tensor [N, C, H, W], as far as a split needs one.
+    """Files with the part of the interface of a uint8 tensor [N, C, H, W] that a split needs.
 
-    An index decodes just what it names, every time anew; nothing is kept. What a worker process is sent are names,
-    sizes and times: threads live only as long as a call.
+    An index decodes only the images that it selects, each time again; nothing is kept. A worker process gets names,
+    sizes and times, because threads live only as long as a call.
     """
 
     decoder: Decoder
@@ -48,7 +48,7 @@ class StreamedImages:
         return torch.Size((len(self), self.decoder.channels, self.decoder.size, self.decoder.size))
 
     def __getitem__(self, index: int | slice | Tensor) -> Tensor:
-        """The decoded images, [C, H, W] for a number and [M, C, H, W] for a slice or a tensor of numbers."""
+        """Return decoded images, [C, H, W] for a number and [M, C, H, W] for a slice or a tensor of numbers."""
         if isinstance(index, int):
             return self[torch.tensor([index])][0]
         chosen = self.files.part(index if isinstance(index, slice) else index.cpu().numpy())
@@ -56,13 +56,13 @@ class StreamedImages:
             return _Batch(self.decoder, chosen, pool).images()
 
     def part(self, indices: NDArray[np.int64]) -> StreamedImages:
-        """A selection, still as files."""
+        """Return a selection, still as files."""
         return StreamedImages(self.decoder, self.files.part(indices))
 
     def batches(self, size: int) -> Iterator[Tensor]:
-        """All images in order, ``size`` at a time; while a batch is being used the next are decoded.
+        """Yield all images in order, ``size`` at a time; decode the next ones while a batch is in use.
 
-        These are ``LEAD`` images in whole batches and never more: enough for all threads, and little memory.
+        At most ``LEAD`` images in whole batches are decoded ahead: enough for all threads, and little memory.
         """
         under_way: deque[_Batch] = deque()
         with self.decoder.threads() as pool:
@@ -77,8 +77,8 @@ class StreamedImages:
     def digest(self) -> str:
         """The sha256 of names, file sizes, times of modification, transform, shape and version of PIL.
 
-        It stands for the pixels, which would take hours to read: a file that changes and keeps its size and its time
-        is not noticed, and a copy of the folder has the same digest only when it keeps the times.
+        It represents the pixels, which would take hours to read. A file that changes but keeps its size and its time is
+        not noticed, and a copy of the folder has the same digest only if it keeps the times.
         """
         decoding = [list(self.shape), str(self.decoder.transform), PIL.__version__]
         content = hashlib.sha256(digest_of(decoding).encode())
@@ -97,10 +97,10 @@ class _Batch:
         self._outcomes = decoder.begin(pool, files, self._images)
 
     def images(self) -> Tensor:
-        """Waits for the last of them."""
+        """Return the images; wait until the last one is decoded."""
         for problem in self._outcomes:
             if problem is not None:
-                raise DataError(f"an image in {self._folder} cannot be read, repair or remove it: {problem}")
+                raise DataError(f"cannot read an image in {self._folder}: {problem}. Repair or remove it.")
         return self._images
 
 
@@ -108,5 +108,5 @@ Images = Tensor | StreamedImages  # uint8 [N, C, H, W]
 
 
 def batches_of(images: Images, size: int) -> Iterator[Tensor]:
-    """All images in order, ``size`` at a time, without a second copy of them."""
+    """Yield all images in order, ``size`` at a time, without copying all of them."""
     return iter(torch.split(images, size)) if isinstance(images, Tensor) else images.batches(size)

@@ -1,4 +1,4 @@
-"""Data sets that torchvision knows how to download and read."""
+"""Data sets that torchvision downloads and reads."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from urllib.error import URLError
 import torch
 
 from regnas.data.holding_out import check_fraction
-from regnas.data.numbering import numbered_split
-from regnas.data.splits import Split, Splits
+from regnas.data.splits import Split, Splits, numbered_split
 from regnas.errors import DataError, EnvironmentProblem
-from regnas.runtime.cache_folder import cache_folder
+from regnas.runtime.files import cache_folder
 
 
 @dataclass(frozen=True)
 class _TorchvisionSet:
-    """The official training part is divided into train and search, the official test part is the report split."""
+    """Divides the official training part into train and search; the official test part is the report split."""
 
-    root: str = ""  # by default regnas in $XDG_CACHE_HOME or ~/.cache
+    root: str = ""  # the default is regnas in $XDG_CACHE_HOME or ~/.cache
     search_fraction: float = 0.1
     seed: int = 0
 
     official_name: ClassVar[str]
-    folder: ClassVar[str]  # where below the root torchvision looks for the files, as they are downloaded
+    folder: ClassVar[str]  # below the root, where torchvision keeps the downloaded files
     files: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -58,23 +57,23 @@ class _TorchvisionSet:
         official = getattr(datasets, self.official_name)
         root = self._root
         try:
-            # its bar on standard error stays: a download takes minutes; what it says on standard output does not
+            # Its bar on standard error stays, because a download takes minutes; its standard output is dropped.
             with contextlib.redirect_stdout(io.StringIO()):
-                # the constructor downloads only what is missing; the download alone comes first, so that a network
-                # that fails and a file that is damaged are told apart
+                # First only the download, then the constructor, which reads: this separates a network that fails
+                # from a damaged file.
                 _download(official, root, train)
         except (URLError, RuntimeError, OSError, EOFError) as error:
             reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), repr(error))
             raise EnvironmentProblem(
-                f"cannot download {self.official_name} ({reason}): put {self.files} into {self.place}, "
-                f'or read data that is already here with the data set "image_folder" or "arrays"'
+                f"cannot download {self.official_name} ({reason}). Put {self.files} into {self.place}, "
+                'or use local data with the data set "image_folder" or "arrays".'
             ) from error
         try:
             return official(root, train=train, download=False)
         except Exception as error:  # torchvision parses without checks: a damaged file raises almost anything
             raise DataError(
-                f"the files of {self.official_name} in {self.place} are damaged ({type(error).__name__}: {error}): "
-                f"remove them, they are downloaded again"
+                f"the files of {self.official_name} in {self.place} are damaged ({type(error).__name__}: {error}). "
+                "Remove them, and they are downloaded again."
             ) from error
 
 
@@ -106,7 +105,7 @@ class FashionMnist(_TorchvisionSet):
 
 
 def _download(official: Any, root: Path, train: bool) -> None:
-    """Call the method ``download`` without the reading that the constructor does after it."""
+    """Call the method ``download`` without the constructor, which also reads the files."""
     bare = official.__new__(official)
     bare.root, bare.train = root, train
     bare.download()

@@ -16,8 +16,7 @@ from torch import Tensor
 from regnas.data.image_transforms import Transform, transformed
 from regnas.data.preprocessing import IMAGENET, Preprocessing
 from regnas.errors import DataError
-from regnas.pictures.decoding import MODES, convert_picture, read_picture
-from regnas.runtime.pillow import ignore_metadata_warnings
+from regnas.pictures.decoding import MODES, convert_picture, ignore_metadata_warnings, read_picture
 
 KINDS = "an array, a tensor, a PIL image, a path, or a list of one of these"
 

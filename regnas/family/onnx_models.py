@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from regnas.data import Preprocessing
-from regnas.errors import ArtifactError, EnvironmentProblem
+from regnas.errors import ArtifactError, EnvironmentProblem, first_line
 from regnas.family.manifest.metadata import CLASSES, INPUT_SHAPE, MODEL, NEEDED, PREPROCESSING
 from regnas.supernet import InputShape
 
@@ -96,8 +96,7 @@ def _open(path: Path) -> tuple[Any, Mapping[str, str]]:
         if not elsewhere:
             session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # parsing a damaged file raises almost anything
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ArtifactError(f"{path} is damaged or not an ONNX file: {reason}") from None
+        raise ArtifactError(f"{path} is damaged or not an ONNX file: {first_line(error)}") from None
     if elsewhere:
         raise ArtifactError(f"{path} keeps weights in other files, first {elsewhere[0]}: export it as one file")
     return session, {entry.key: entry.value for entry in model.metadata_props}

@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regnas.components.rate import shown_rate
+from regnas.components.rate import format_rate
 from regnas.errors import ArtifactError
 from regnas.flips import Predictions, negative_flip_rate
 from regnas.losses import CrossEntropy, KnowledgeDistillation, LogitDifferenceInhibition
@@ -123,7 +123,7 @@ class Polished:
         if self.max_nfr is None or not self.chosen.nfr:
             return ""
         kept = "exceeds" if self.chosen.violation(self.max_nfr) else "is within"
-        return f"; the highest NFR, {100 * max(self.chosen.nfr.values()):.2f} %, {kept} {shown_rate(self.max_nfr)}"
+        return f"; the highest NFR, {100 * max(self.chosen.nfr.values()):.2f} %, {kept} {format_rate(self.max_nfr)}"
 
     def to_json(self) -> dict[str, Any]:
         """The comparison, for the manifest."""

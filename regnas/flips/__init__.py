@@ -1,14 +1,13 @@
-"""Predictions in, flip rates and tables out. Needs numpy, and scipy for the exact test; never torch.
+"""Predictions in, flip rates, tables and intervals out. Needs numpy only.
 
 "Reference" is the old model, or the smaller one of a family; "new" is the one that replaces it. Every rate is a
 fraction between 0 and 1.
 """
 
-from regnas.flips.alignment import align
+from regnas.flips.alignment import align, count_clusters, shared_groups
 from regnas.flips.bootstrap import bootstrap_means, hierarchical_means, interval
 from regnas.flips.choosing import one_standard_error_choice
 from regnas.flips.closed_forms import LEVEL
-from regnas.flips.clusters import count_clusters, shared_groups
 from regnas.flips.diagnostics import Diagnostics, diagnose
 from regnas.flips.intervals import (
     accuracy_difference_interval,
@@ -19,9 +18,8 @@ from regnas.flips.intervals import (
     mean_nfr_values,
     nfr_interval,
 )
-from regnas.flips.mcnemar import mcnemar_exact
 from regnas.flips.means import mean_interval
-from regnas.flips.pairs import PairStatistics, pair_statistics, pairs_of
+from regnas.flips.pairs import PairStatistics, mcnemar_exact, pair_statistics, pairs_of
 from regnas.flips.predictions import Predictions, load_predictions
 from regnas.flips.rates import (
     ClassFlips,

@@ -1,4 +1,4 @@
-"""Bring the predictions of several models into one order of samples."""
+"""Bring the predictions of several models into one order of samples, and find their clusters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from regnas.flips.predictions import Predictions, examples
 
 
 def align(predictions: Sequence[Predictions]) -> tuple[Predictions, ...]:
-    """The same predictions, each reordered to the sample order of the first one.
+    """Return the predictions, each reordered to the sample order of the first one.
 
-    Models are comparable only on the same samples with the same targets; anything else is refused.
+    Refuse models with different samples or targets: they are not comparable.
     """
     if not predictions:
-        raise ArtifactError("there are no predictions to compare")
+        raise ArtifactError("predictions to compare must be of at least one model, got none")
     first = predictions[0]
     return (first, *(_like(first, other) for other in predictions[1:]))
 
@@ -27,8 +27,8 @@ def align(predictions: Sequence[Predictions]) -> tuple[Predictions, ...]:
 def _like(first: Predictions, other: Predictions) -> Predictions:
     if first.ids.dtype.kind != other.ids.dtype.kind:
         raise ArtifactError(
-            f'"{first.model}" and "{other.model}" name their samples differently: {_named(first.ids)} and '
-            f"{_named(other.ids)}; predict both on the same split"
+            f'"{first.model}" and "{other.model}" name their samples differently: {_kind_of_ids(first)} and '
+            f"{_kind_of_ids(other)}. Predict both on the same split."
         )
     if first.ids is not other.ids and not np.array_equal(first.ids, other.ids):
         other = _reorder(first, other)
@@ -38,7 +38,7 @@ def _like(first: Predictions, other: Predictions) -> Predictions:
     if len(differing):
         raise ArtifactError(
             f'"{first.model}" and "{other.model}" have different targets on {len(differing):,} of {len(first):,} '
-            f"samples, such as {examples(differing)}; predict both on the same split"
+            f"samples, such as {examples(differing)}. Predict both on the same split."
         )
     return other
 
@@ -49,13 +49,13 @@ def _reorder(first: Predictions, other: Predictions) -> Predictions:
         only_first, only_other = np.setdiff1d(first.ids, other.ids), np.setdiff1d(other.ids, first.ids)
         raise ArtifactError(
             f'"{first.model}" and "{other.model}" were not evaluated on the same samples: '
-            f"{_only(first, only_first)}, {_only(other, only_other)}; predict both on the same split"
+            f"{_only(first, only_first)}, {_only(other, only_other)}. Predict both on the same split."
         )
     return other.reorder(first, position)
 
 
 def _positions(first: Predictions, other: Predictions) -> NDArray[np.int64] | None:
-    """Where ``other`` keeps the n-th sample of ``first``: [N]; None where the samples are not the same."""
+    """Return for the n-th sample of ``first`` its position in ``other``: [N]; None if the samples differ."""
     if len(first) != len(other):
         return None
     position = _match(first.id_order, other.id_order)
@@ -76,5 +76,23 @@ def _only(predictions: Predictions, ids: NDArray[Any]) -> str:
     return f'{len(ids):,} ids only in "{predictions.model}"{such_as}'
 
 
-def _named(ids: NDArray[Any]) -> str:
-    return f"by {'text' if ids.dtype.kind == 'U' else 'integers'} ({examples(ids)})"
+def _kind_of_ids(predictions: Predictions) -> str:
+    kind = "text" if predictions.ids.dtype.kind == "U" else "integers"
+    return f"by {kind} ({examples(predictions.ids)})"
+
+
+def shared_groups(aligned: Sequence[Predictions]) -> NDArray[np.int64] | None:
+    """Return the clusters of the aligned models, which must agree; models saved without clusters follow the others."""
+    known = [each for each in aligned if each.groups is not None]
+    for each in known[1:]:
+        if not np.array_equal(known[0].groups, each.groups):  # type: ignore[arg-type]  # known holds no None
+            raise ArtifactError(
+                f'"{known[0].model}" and "{each.model}" group the same samples into different clusters. '
+                "Predict both on the same split."
+            )
+    return known[0].groups if known else None
+
+
+def count_clusters(groups: NDArray[np.int64] | None, samples: int) -> int:
+    """Return the number of clusters; without groups, each sample is its own cluster."""
+    return samples if groups is None else len(np.unique(groups))

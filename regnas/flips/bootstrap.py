@@ -1,8 +1,8 @@
 """Paired bootstrap over clusters of samples, and over seeds and clusters.
 
-Resampling the samples of a cluster one by one would count the same evidence many times and give intervals that are too
-narrow. Whole clusters are drawn instead, and all models of a comparison are seen through the same draw, so that what
-they share cancels in a difference.
+Resampling single samples of a cluster would count the same evidence many times, and the intervals would be too narrow.
+Whole clusters are drawn instead. All models of a comparison use the same draw, so what they share cancels in a
+difference.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from regnas.errors import ArtifactError
 from regnas.runtime.randomness import generator
 
-# Entries of the block of weights that is held at once: 32 MiB of float64.
+# Entries of the block of weights in memory: 32 MiB of float64.
 BLOCK_ENTRIES = 2**22
 
 RESAMPLES = 2000
@@ -25,19 +25,19 @@ def bootstrap_means(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """Means of values [N, S] under resampling of the G clusters: [resamples, S].
+    """Return means of values [N, S] under resampling of the G clusters: [resamples, S].
 
     One draw takes G clusters with replacement, cluster g w_g times, w ~ Multinomial(G, 1 / G); its mean is the ratio
     sum_g w_g * (sum of values in g) / sum_g w_g * (samples in g).
     """
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 2 or len(values) == 0 or not np.isfinite(values).all():
-        raise ArtifactError(f"bootstrap: values must be finite and of shape [N, S], not {list(values.shape)}")
+        raise ArtifactError(f"bootstrap: values must be finite and of shape [N, S], got {list(values.shape)}")
     if resamples < 1:
-        raise ArtifactError(f"bootstrap: resamples must be at least 1, not {resamples}")
+        raise ArtifactError(f"bootstrap: resamples must be at least 1, got {resamples}")
     totals = _cluster_totals(values, groups)  # [G, S + 1], the last column counts samples
-    # Clusters with the same totals are interchangeable: drawing how often each kind T occurs has exactly the same
-    # distribution, is far cheaper for indicators (few kinds), and does not depend on the order of the samples.
+    # Clusters with the same totals are interchangeable. Drawing how often each of the T kinds occurs has the same
+    # distribution, is far cheaper if there are few kinds, and does not depend on the order of the samples.
     kinds, counts = np.unique(totals, axis=0, return_counts=True)  # [T, S + 1], [T]
     random = generator(seed, "flips", "bootstrap")
     probabilities = counts / len(totals)
@@ -54,15 +54,14 @@ def bootstrap_means(
 def hierarchical_means(
     values: NDArray[np.float64], groups: NDArray[np.int64] | None = None, resamples: int = RESAMPLES, seed: int = 0
 ) -> NDArray[np.float64]:
-    """Means of values [S, N] of S seeds under resampling of seeds and of clusters: [resamples].
+    """Return means of values [S, N] of S seeds under resampling of seeds and of clusters: [resamples].
 
-    Every seed was evaluated on the same samples, so that seeds and clusters are crossed, not nested. One draw therefore
-    takes S seeds with replacement and, independently, G clusters with replacement; all seeds of a draw are seen through
-    the same clusters. (Drawing clusters anew for each seed would average the choice of samples away with the number of
-    seeds: more seeds would look like more samples.)
+    Every seed was evaluated on the same samples: seeds and clusters are crossed, not nested. One draw therefore takes S
+    seeds with replacement and, independently, G clusters with replacement; all seeds of a draw use the same clusters.
+    (If each seed had its own draw of clusters, more seeds would look like more samples.)
 
-    S seeds drawn from S vary by (S - 1) / S of what S new seeds would. The deviation of a draw that is due to its seeds
-    is therefore multiplied by sqrt(S / (S - 1)). With one seed, only clusters are drawn.
+    The variance of S seeds drawn from S is (S - 1) / S of that of S new seeds. The deviation of a draw that is due to
+    its seeds is therefore multiplied by sqrt(S / (S - 1)). With one seed, only clusters are drawn.
     """
     means = bootstrap_means(np.asarray(values, dtype=np.float64).T, groups, resamples, seed)  # [B, S]
     seeds = means.shape[1]
@@ -75,22 +74,22 @@ def hierarchical_means(
 
 
 def interval(draws: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
-    """The central interval that holds a share ``level`` of the draws [B] (percentile bootstrap)."""
+    """Return the central interval that holds a share ``level`` of the draws [B] (percentile bootstrap)."""
     if not 0 < level < 1:
-        raise ArtifactError(f"the level of an interval lies between 0 and 1, not {level}")
+        raise ArtifactError(f"the level of an interval must be between 0 and 1, got {level}")
     if draws.ndim != 1:
-        raise ArtifactError(f"an interval is of one statistic: draws must have shape [B], not {list(draws.shape)}")
+        raise ArtifactError(f"the draws of an interval must have the shape [B], got {list(draws.shape)}")
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def _cluster_totals(values: NDArray[np.float64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Sums of the values and number of samples of each cluster: [G, S + 1]."""
+    """Return the sums of the values and the number of samples of each cluster: [G, S + 1]."""
     counted = np.column_stack([values, np.ones(len(values))])  # [N, S + 1]
     if groups is None:
         return counted
     if groups.shape != (len(values),):
-        raise ArtifactError(f"bootstrap: groups have shape {list(groups.shape)}, expected [{len(values)}]")
+        raise ArtifactError(f"bootstrap: groups must have the shape [{len(values)}], got {list(groups.shape)}")
     labels, cluster_of = np.unique(groups, return_inverse=True)  # [G], [N]
     columns = [np.bincount(cluster_of, weights=column, minlength=len(labels)) for column in counted.T]
     return np.column_stack(columns)

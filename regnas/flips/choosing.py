@@ -1,4 +1,4 @@
-"""Choose the candidate with the fewest flips among those that are as accurate as the untreated model."""
+"""Choose the candidate with the fewest flips among those as accurate as the untreated model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def one_standard_error_choice(
     """Choose by the rule of one standard error (Breiman et al., 1984).
 
     A candidate is eligible if its mean error exceeds that of the untreated model by at most the standard error of this
-    paired difference, with whole clusters as the units. Of the eligible candidates the one with the fewest flips is
-    chosen; ties go to the lower error, then to the candidate that comes first.
+    paired difference, with whole clusters as units. The eligible candidate with the fewest flips is chosen. Ties go to
+    the lower error, then to the candidate that comes first.
 
     Args:
-        errors: for each candidate the errors of each sample [N], 0 or 1, averaged over models and seeds.
-        flips: for each candidate the negative flips of each sample [N], averaged likewise.
+        errors: per candidate, the errors of each sample [N], 0 or 1, averaged over models and seeds.
+        flips: per candidate, the negative flips of each sample [N], averaged in the same way.
         untreated_errors: the errors of the untreated model, [N].
         groups: the cluster of each sample, [N]; None if the samples are independent.
 
@@ -44,5 +44,5 @@ def _as_accurate(difference: NDArray[np.float64], groups: NDArray[np.int64] | No
 
 
 def _mean(values: NDArray[np.float64]) -> float:
-    """Rounded, so that means that differ only by the rounding of their sums are a tie."""
+    """Return the mean, rounded: means that differ only by the rounding of their sums are a tie."""
     return round(float(values.mean()), 12)

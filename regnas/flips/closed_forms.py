@@ -1,9 +1,8 @@
-"""Intervals that are honest at zero: a few samples without a flip are no proof that there are none.
+"""Closed-form intervals, which are not empty at zero: a few samples without a flip do not prove a rate of 0.
 
 A bootstrap gives [0, 0] if nothing flipped, whatever the number of samples. Here a rate has the interval of Clopper and
-Pearson (1934), which holds the true rate at least as often as it says, and a paired difference that of Tango (1998). If
-samples come in clusters, both are taken of fewer samples: as many independent ones as would vary as much (Korn and
-Graubard, 1998).
+Pearson (1934), whose coverage is at least its level, and a paired difference has that of Tango (1998). If samples come
+in clusters, both use the number of independent samples that would have the same variance (Korn and Graubard, 1998).
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ Floats = NDArray[np.float64]
 
 
 def rate_interval(rate: ArrayLike, samples: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Clopper-Pearson: all rates at which neither as many nor as few as observed would be rarer than (1 - level) / 2.
+    """Return the Clopper-Pearson interval: the rates that neither one-sided binomial test rejects at (1 - level) / 2.
 
     low = B^-1(x, n - x + 1; a / 2), high = B^-1(x + 1, n - x; 1 - a / 2) for x = rate * n of n samples, a = 1 - level
-    and the incomplete beta function B; n need not be an integer. No sample at all leaves [0, 1].
+    and the incomplete beta function B; n need not be an integer. Without samples, the interval is [0, 1].
     """
     rates, counts = np.broadcast_arrays(np.asarray(rate, dtype=np.float64), np.asarray(samples, dtype=np.float64))
     tail = (1 - level) / 2
@@ -38,12 +37,12 @@ def rate_interval(rate: ArrayLike, samples: ArrayLike, level: float = LEVEL) -> 
 def difference_interval(
     negative: ArrayLike, positive: ArrayLike, samples: ArrayLike, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Tango's score interval of (positive - negative) / samples, the counts those of paired samples that flip.
+    """Return Tango's score interval of (positive - negative) / samples, from the numbers of paired samples that flip.
 
-    All differences d of n samples at which the score test does not reject:
-    |positive - negative - n d| <= z sqrt(n (2 q + d (1 - d))), where q, the share of negative flips that is likeliest
-    if the difference is d, is the positive root of 2 n q^2 + b q - negative d (1 - d) = 0 with
-    b = (2 n - positive + negative) d - positive - negative. No sample at all leaves [-1, 1].
+    It holds all differences d of n samples that the score test does not reject:
+    |positive - negative - n d| <= z sqrt(n (2 q + d (1 - d))), where q, the maximum-likelihood share of negative flips
+    given d, is the positive root of 2 n q^2 + b q - negative d (1 - d) = 0 with
+    b = (2 n - positive + negative) d - positive - negative. Without samples, the interval is [-1, 1].
     """
     given = (np.asarray(each, dtype=np.float64) for each in (negative, positive, samples))
     lost, gained, counts = np.broadcast_arrays(*given)
@@ -60,16 +59,17 @@ def independent_samples(
     between: ArrayLike,
     level: float = LEVEL,
 ) -> Floats:
-    """How many independent samples tell as much as N samples in G clusters: N / D * (t_(N - 1) / t_(G - 1))^2.
+    """Return the effective number of samples for N samples in G clusters: N / D * (t_(N - 1) / t_(G - 1))^2.
 
     within: the sum of squares of the samples around their mean, N p (1 - p) for a rate p
     between: the sum of squares of the clusters, sum_g (y_g - p m_g)^2 for y_g flips among m_g samples
-    size: s = sum_g m_g^2 / N, the size of the cluster that a sample is in, on average
+    size: s = sum_g m_g^2 / N, the mean over samples of the size of their cluster
 
-    D = (between + s^2) / (within + s), at least 1, is the design effect: how much more the mean varies. One more
-    cluster, flipped as a whole, is added to both sums, because a few flips say next to nothing about how they come in
-    clusters: without any, D = s, and each cluster counts once. The ratio of the quantiles of Student's t allows for few
-    clusters (Korn and Graubard, 1998); a single one tells nothing. Where every cluster is one sample, N remains.
+    D = (between + s^2) / (within + s), at least 1, is the design effect: the factor by which clusters increase the
+    variance of the mean. One more cluster, flipped as a whole, is added to both sums, because a few flips say next to
+    nothing about their clustering: without any flip, D = s, and each cluster counts once. The ratio of the quantiles of
+    Student's t allows for few clusters (Korn and Graubard, 1998); a single cluster gives 0. If every cluster is one
+    sample, the result is N.
     """
     given = (np.asarray(each, dtype=np.float64) for each in (samples, clusters, size, within, between))
     counts, groups, sizes, inside, across = np.broadcast_arrays(*given)
@@ -82,7 +82,7 @@ def independent_samples(
 
 
 def _end(lost: Floats, gained: Floats, counts: Floats, z: float, inside: Floats, outermost: float) -> Floats:
-    """Where the score test begins to reject between a difference that it accepts and the outermost one."""
+    """Return the end of the interval, between a difference that the score test accepts and the outermost one."""
     outside = np.full(counts.shape, outermost)
     for _ in range(60):
         middle = (inside + outside) / 2

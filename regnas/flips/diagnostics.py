@@ -1,9 +1,9 @@
-"""Which samples flip: how uncertain the models are of them, and how near the wrong class was already.
+"""Which samples flip: how uncertain the models are, and how near the wrong class was in the reference.
 
-Two questions of the papers. Are negative flips the samples that a model is unsure of (PCT: Yan et al., CVPR 2021,
-figure 4, which takes the uncertainty of an ensemble; here it is that of each model itself)? Was the wrong class of the
-new model a near one in the reference (ELODI: Zhao et al., figure 4)? Several pairs, such as those of several seeds, are
-pooled. All of it needs logits.
+This answers two questions of the papers. Are negative flips the samples that a model is uncertain of (PCT: Yan et al.,
+CVPR 2021, figure 4, which uses the uncertainty of an ensemble; here each model has its own)? Was the wrong class of the
+new model near the top in the reference (ELODI: Zhao et al., figure 4)? Several pairs, such as those of several seeds,
+are pooled. All measures need logits.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from regnas.flips.predictions import Predictions
 from regnas.flips.severity import probabilities_of, softmax
 
 BINS = 10
-MOST_RANKS = 10  # told one by one; what ranks lower is counted together
+MOST_RANKS = 10  # counted one by one; lower ranks are counted together
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 MARGIN_EDGES = tuple(round(-1 + 0.1 * step, 1) for step in range(21))
-ROWS = 8192  # of logits in double precision at a time
+ROWS = 8192  # of logits that are converted to double precision at a time
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class UncertaintyBin:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Negative flips by H / log C, the entropy of a model's softmax over C classes: 0 is certain, 1 knows nothing.
+    """Negative flips by H / log C, the entropy of a model's softmax over C classes: 0 is certain, 1 is uniform.
 
-    The edges of the bins are quantiles of the uncertainty itself, so that bins hold about as many samples each; equal
-    values share a bin, and there may be fewer bins. ``auroc`` is the probability that a negative flip is more uncertain
-    than another sample (ties count half): 0.5 says nothing, 1 separates them; None if nothing flipped.
+    The edges of the bins are quantiles of the uncertainty, so bins hold about the same number of samples. Equal values
+    share a bin, and there may be fewer bins. ``auroc`` is the probability that a negative flip is more uncertain than
+    another sample (ties count half): 0.5 is chance, 1 separates them; None if nothing flipped.
     """
 
     bins: tuple[UncertaintyBin, ...]
@@ -56,10 +56,10 @@ class Uncertainty:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of one class among the logits of a model, the largest being 1; equal logits share the better rank.
+    """Ranks of one class among the logits of a model; the largest logit has rank 1, equal logits the better rank.
 
-    ``counts`` are those of the ranks 1 to 10, ``beyond`` of all lower ones; ``unknown`` are samples whose class the
-    model does not have. ``median`` is over the known ones; None if there are none.
+    ``counts`` has the ranks 1 to 10, ``beyond`` counts all lower ones, and ``unknown`` counts samples whose class the
+    model does not have. ``median`` is over the known classes; None if there are none.
     """
 
     counts: tuple[int, ...]
@@ -68,7 +68,7 @@ class Ranks:
     median: float | None
 
     def share_within(self, rank: int) -> float:
-        """Of all samples, those of this rank or a better one (``rank`` up to 10); 0 if there are none."""
+        """Return the share of samples with this rank or a better one (``rank`` up to 10); 0 without samples."""
         total = sum(self.counts) + self.beyond + self.unknown
         return sum(self.counts[:rank]) / total if total else 0.0
 
@@ -87,7 +87,7 @@ class Margins:
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Samples that the new model has wrong; the wrong class is its answer."""
+    """Samples that the new model gets wrong; the wrong class is its prediction."""
 
     samples: int
     wrong_class_in_reference: Ranks
@@ -98,9 +98,9 @@ class Mistakes:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Of a reference and a new model, or of several such pairs together.
+    """Diagnostics of a reference and a new model, or of several such pairs together.
 
-    ``flips`` are the negative flips, ``common_errors`` the samples that both models have wrong.
+    ``flips`` are the negative flips, ``common_errors`` the samples that both models get wrong.
     """
 
     samples: int
@@ -112,7 +112,7 @@ class Diagnostics:
 
 
 def diagnose(pairs: Sequence[tuple[Predictions, Predictions]]) -> Diagnostics | None:
-    """Of pairs (reference, new), pooled; None if one of them was saved without logits."""
+    """Return the diagnostics of pairs (reference, new), pooled; None if a model was saved without logits."""
     if not pairs or any(each.logits is None for pair in pairs for each in pair):
         return None
     aligned = [(reference, new) for reference, new in (align(pair) for pair in pairs)]
@@ -128,14 +128,14 @@ def diagnose(pairs: Sequence[tuple[Predictions, Predictions]]) -> Diagnostics | 
 
 
 def uncertainties(predictions: Predictions) -> NDArray[np.float64]:
-    """H / log C of each sample: [N]; 0 for a model of a single class."""
+    """Return H / log C of each sample: [N]; 0 for a model of a single class."""
     logits = _logits(predictions)
     parts = [_entropies(logits[start : start + ROWS]) for start in range(0, len(logits), ROWS)]
     return np.concatenate(parts)
 
 
 def ranks_of(predictions: Predictions, rows: NDArray[np.int64], classes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """1 + the number of larger logits than that of classes[row], for some rows [F] -> [F]; 0 for an unknown class."""
+    """Return 1 + the number of logits above that of classes[row], for rows [F] -> [F]; 0 for an unknown class."""
     logits = _logits(predictions)[rows]  # [F, C]
     wanted = classes[rows]
     known = wanted < logits.shape[1]
@@ -168,7 +168,7 @@ def _uncertainty(models: Sequence[Predictions], flipped: NDArray[np.bool_]) -> U
 
 
 def _auroc(values: NDArray[np.float64], positive: NDArray[np.bool_]) -> float | None:
-    """P(value of a positive > value of a negative) + P(equal) / 2, by ranks that equal values share."""
+    """Return P(value of a positive > value of a negative) + P(equal) / 2; equal values share a rank."""
     positives = int(positive.sum())
     negatives = len(values) - positives
     if not positives or not negatives:

@@ -1,28 +1,29 @@
-"""Intervals of means over samples, pairs and seeds: the one policy of all reports.
+"""Intervals of means over samples, pairs and seeds: one policy for all reports.
 
 A value v_sn of seed s and sample n lies between 0 and 1 for a rate (a flip: 0 or 1; the share of the pairs of a family
 that flip: a fraction) and between -1 and 1 for a paired difference of two rates. Its mean over N samples is the
 statistic.
 
 One seed and whole values (the rate of one pair or one model, the difference of two such rates): the closed form alone,
-Clopper-Pearson for rates and Tango for differences, of as many independent samples as the clusters leave.
+Clopper-Pearson for rates and Tango for differences, with the effective number of samples under the clusters.
 
 Several seeds, or fractions: percentiles of the hierarchical bootstrap (``hierarchical_means``), but never narrower
-than the closed form. This is what keeps an interval from being [0, 0] if nothing flipped, and what corrects it for few
+than the closed form. The closed form keeps an interval from being [0, 0] if nothing flipped, and corrects it for few
 flips and few seeds:
 
-- Samples. A mean m of fractions v varies less than a rate of the same height: whole values with this mean have the
-  variance (sum |v| - N m^2) / N, the fractions have (sum v^2 - N m^2) / N. So the closed form is taken of n R samples,
-  n those that the clusters leave and R = (sum |v| - N m^2 + 1) / (sum v^2 - N m^2 + 1). One more sample that flips as a
-  whole is added to both sums, because a few flips do not tell how large fractions get. Without any flip, R = 1, and the
-  interval is that of the event "any pair flips in any seed" with 0 of n observed: the mean is never above its rate.
+- Samples. A mean m of fractions v varies less than a rate of the same size: whole values with this mean have the
+  variance (sum |v| - N m^2) / N, the fractions have (sum v^2 - N m^2) / N. So the closed form uses n R samples, with n
+  the effective number under the clusters and R = (sum |v| - N m^2 + 1) / (sum v^2 - N m^2 + 1). One more sample that
+  flips as a whole is added to both sums, because a few flips do not tell how large the fractions can be. Without any
+  flip, R = 1, and the interval is that of the event "any pair flips in any seed" with 0 of n observed. The mean is
+  never above the rate of this event.
 - Seeds. The mean m over S seeds has the standard error s / sqrt(S), s the standard deviation of the S means, and its
   deviation follows Student's t with S - 1 degrees of freedom. If [low, high] is the closed form over samples, then
-  m -+ sqrt((m - low)^2 + (t_(S - 1) s / sqrt(S))^2), with high for the upper end, holds at least as often as it says
-  for normal deviations (Banerjee, 1961; the bounds are combined as in Zou and Donner, 2008). What differs from sample
-  to sample and from seed to seed at once is in both terms: the interval errs on the wide side.
+  m -+ sqrt((m - low)^2 + (t_(S - 1) s / sqrt(S))^2), with high for the upper end, has at least the coverage of its
+  level for normal deviations (Banerjee, 1961; the bounds are combined as in Zou and Donner, 2008). Variation over both
+  samples and seeds is in both terms, so the interval is rather too wide than too narrow.
 
-No interval can tell what seeds do that behave unlike all seeds seen: if s = 0, the seed term is 0.
+No interval covers seeds that behave differently from all observed seeds: if s = 0, the seed term is 0.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def mean_interval(
         values: of each seed and sample; [N] for one seed.
         groups: the cluster of each sample, [N]; None if the samples are independent.
         kind: "rate" for values between 0 and 1, "difference" for values between -1 and 1.
-        level: how often the interval holds the true mean.
+        level: the share of intervals that hold the true mean.
         resamples: draws of the bootstrap.
     """
     values = np.atleast_2d(np.asarray(values, dtype=np.float64))  # [S, N]
@@ -78,7 +79,7 @@ def mean_interval(
 def closed_form(
     values: NDArray[np.float64], groups: NDArray[np.int64] | None, kind: Kind, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Return the interval of the mean of values [N] over samples, of as many independent ones as vary as much."""
+    """Return the interval of the mean of values [N] over samples, with the effective number of samples."""
     whole = Partition.whole(len(values), groups)
     changed = np.flatnonzero(values)
     nonzero = values[changed]
@@ -96,7 +97,7 @@ def closed_form(
 
 
 def _seed_error(means: NDArray[np.float64], level: float) -> float:
-    """t_(S - 1) s / sqrt(S) of the means [S] of the seeds; 0 for a single one, whose training nothing tells about."""
+    """Return t_(S - 1) s / sqrt(S) of the means [S] of the seeds; 0 for a single seed."""
     seeds = len(means)
     if seeds == 1:
         return 0.0

@@ -1,7 +1,7 @@
-"""Put sample ids into one order quickly: sorting texts takes longer than all the rest of a comparison.
+"""Put sample ids into one order quickly: sorting texts takes longer than the rest of a comparison.
 
 The order is by a 64-bit fingerprint of each id. Texts of a million samples share a fingerprint about once in 30 million
-comparisons; whoever uses the order therefore compares the ids themselves, and sorts them where it does not hold.
+comparisons. Users of the order therefore compare the ids themselves, and sort them if two texts share a fingerprint.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from regnas.runtime.randomness import generator
 
 
 def fingerprints(ids: NDArray[Any]) -> NDArray[np.uint64]:
-    """[N]: integers as they are; of a text with characters c_k the sum over k of c_k * m_k modulo 2^64, m_k odd.
+    """Return [N]: integers as they are; for a text of characters c_k, the sum of c_k * m_k modulo 2^64, m_k odd.
 
-    What pads a text to the width of its array is 0 and counts for nothing: "ab" is the same in every array.
+    The padding of a text to the width of its array is 0 and adds nothing: "ab" is the same in every array.
     """
     if ids.dtype.kind != "U":
         return ids.astype(np.int64, copy=False).view(np.uint64)
@@ -28,23 +28,23 @@ def fingerprints(ids: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def quick_order(ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Positions [N] that sort the ids by their fingerprints, and the ids that occur more than once.
+    """Return the positions [N] that sort the ids by their fingerprints, and the ids that occur more than once.
 
-    The order is the same in every file of these ids, unless two different ones share a fingerprint: check that the ids
-    so ordered are the same.
+    The order is the same in every file of these ids, unless two different ids share a fingerprint. Check that the
+    ordered ids are the same.
     """
     prints = fingerprints(ids)
     order = np.argsort(prints)
     prints = prints[order]
     suspects = np.flatnonzero(prints[1:] == prints[:-1])
-    # few but for files that are damaged or made for it: exact among all that share a fingerprint with another
+    # Few, except in damaged or malicious files: sort exactly those that share a fingerprint.
     shared = np.unique(np.concatenate([order[suspects], order[suspects + 1]]))
     values, counts = np.unique(ids[shared], return_counts=True)
     return order, values[counts > 1]
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The different values [V], sorted, and for each of ``values`` [N] its place among them: [N]."""
+    """Return the different values [V], sorted, and the place of each of ``values`` [N] among them: [N]."""
     prints = fingerprints(values)
     known = np.unique(prints)
     codes = np.searchsorted(known, prints)
@@ -61,11 +61,11 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def same_ids(first: NDArray[Any], other: NDArray[Any], position: NDArray[np.int64]) -> bool:
-    """Whether the n-th id of ``first`` is the one at position[n] of ``other``."""
+    """Return whether the n-th id of ``first`` is the one at position[n] of ``other``, for every n."""
     if first.dtype.kind != "U":
         return np.array_equal(first, other[position])
     kind = np.promote_types(first.dtype, other.dtype)
-    # rows of characters, because numpy gathers texts one by one, five times slower
+    # As rows of characters: numpy gathers texts one by one, five times slower.
     rows = _characters(other.astype(kind, copy=False)).take(position, axis=0)
     return np.array_equal(_characters(first.astype(kind, copy=False)), rows)
 

@@ -1,4 +1,4 @@
-"""The samples that flip between two models, and what they say of all samples."""
+"""The samples that flip between two models, and the statistics that follow from them."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """Numbers of the samples that only the reference has right (lost) and only the new model (gained)."""
+    """Indices of the samples that only the reference (lost) or only the new model (gained) gets right."""
 
     lost: Counts
     gained: Counts
 
     @classmethod
     def between(cls, reference: NDArray[np.bool_], new: NDArray[np.bool_]) -> Flips:
-        """``reference`` and ``new`` [N]: what each model has right."""
+        """Return the flips between two models; ``reference`` and ``new`` [N]: where each model is correct."""
         return cls(np.flatnonzero(reference & ~new), np.flatnonzero(new & ~reference))
 
     def backward(self) -> Flips:
         return Flips(self.gained, self.lost)
 
     def nfr_intervals(self, partition: Partition, level: float = LEVEL) -> list[Bounds]:
-        """The interval of the NFR in each part."""
+        """Return the interval of the NFR in each part."""
         rates = partition.count(self.lost) / partition.samples
         low, high = rate_interval(rates, partition.independent(self.lost, level=level), level)
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
     def accuracy_difference(self, whole: Partition) -> float:
-        """accuracy(new) - accuracy(reference) = PFR - NFR."""
+        """Return accuracy(new) - accuracy(reference) = PFR - NFR."""
         return (len(self.gained) - len(self.lost)) / int(whole.samples[0])
 
     def accuracy_interval(self, whole: Partition, level: float = LEVEL) -> Bounds:
-        """Of all samples, as independent as their clusters leave them."""
+        """Return the interval of the accuracy difference, with the effective number of samples (Tango)."""
         samples = self.independent_samples(whole, level)  # [1]
         share = samples / whole.samples
         low, high = difference_interval(len(self.lost) * share, len(self.gained) * share, samples, level)
         return float(low[0]), float(high[0])
 
     def independent_samples(self, whole: Partition, level: float = LEVEL) -> Floats:
-        """[1], how many independent samples the difference of the accuracies stands on."""
+        """Return the effective number of samples of the accuracy difference: [1]."""
         return whole.independent(*self._sign(), level)
 
     def test(self, whole: Partition) -> float:
-        """The exact McNemar test. Of clusters each has one vote, which it casts by what it gains on the whole."""
+        """Return the p-value of the exact McNemar test. Each cluster counts once, by the sign of its net gain."""
         if whole.cells is None:
             return sign_test(len(self.lost), len(self.gained))
         net = whole.cells.totals(*self._sign())  # [G]

@@ -1,4 +1,4 @@
-"""What two models of a table have to say to each other: the same numbers in every report."""
+"""Statistics of every pair of models: the same numbers in every report."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from regnas.flips.alignment import align
-from regnas.flips.clusters import shared_groups
+from regnas.flips.alignment import align, shared_groups
 from regnas.flips.paired import Bounds, Flips
 from regnas.flips.partitions import Partition
 from regnas.flips.predictions import Predictions
@@ -21,9 +20,8 @@ from regnas.flips.significance import holm
 class PairStatistics:
     """A reference and a new model.
 
-    nfr_interval: Clopper-Pearson, accuracy_difference_interval: Tango, both of as many independent samples as the
-    clusters leave
-    mcnemar_p: exact; of clusters each has one vote
+    nfr_interval: Clopper-Pearson; accuracy_difference_interval: Tango; both with the effective number of samples
+    mcnemar_p: exact; each cluster counts once
     mcnemar_p_corrected: for all pairs of the table (Holm)
     """
 
@@ -40,7 +38,7 @@ class PairStatistics:
 def pair_statistics(
     correct: NDArray[np.bool_], groups: NDArray[np.int64] | None
 ) -> dict[tuple[int, int], PairStatistics]:
-    """Compare every two of K models in both directions, from what they have right on the same samples [K, N].
+    """Compare every two of K models in both directions, from their correctness on the same samples [K, N].
 
     The p-values are corrected for the K (K - 1) / 2 pairs: the two directions of a pair are one test.
     """
@@ -55,8 +53,20 @@ def pair_statistics(
     return found
 
 
+def mcnemar_exact(reference: Predictions, new: Predictions) -> float:
+    """Return the two-sided p-value of the exact McNemar test (McNemar, 1947).
+
+    Of the b + c samples on which exactly one model is correct, b are negative flips and c positive flips. If both
+    models are equally good, b ~ Binomial(b + c, 1/2). Without such samples, p is 1.0. If the samples come in clusters
+    (``Predictions.groups``), each cluster counts once: b clusters lose more than they gain, c gain more than they lose.
+    """
+    aligned = align([reference, new])
+    flips = Flips.between(aligned[0].correct, aligned[1].correct)
+    return flips.test(Partition.whole(len(aligned[0]), shared_groups(aligned)))
+
+
 def pairs_of(models: Sequence[Predictions]) -> dict[tuple[int, int], PairStatistics]:
-    """The same from predictions, joined by sample id."""
+    """Compare every two of the models in both directions, joined by sample id."""
     aligned = align(models)
     return pair_statistics(np.stack([each.correct for each in aligned]), shared_groups(aligned))
 

@@ -1,4 +1,4 @@
-"""Samples sorted by class, by slice or not at all, with what their clusters leave of each part."""
+"""Samples divided by class or by slice, and their clusters within each part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What the clusters and the parts have in common: a cell is the samples of one cluster in one part.
+    """The intersections of clusters and parts: a cell is the samples of one cluster in one part.
 
     cell_of: [N], the cell of each sample
     sizes: [M], samples of each cell
@@ -30,7 +30,7 @@ class Cells:
     squares: Floats
 
     def totals(self, samples: Counts, values: Floats | None = None) -> Floats:
-        """[M], the sum over each cell of values that these samples have and all others lack; by default 1 each."""
+        """Return the sum over each cell of the values of these samples, by default 1 each: [M]. Other samples are 0."""
         return np.bincount(self.cell_of[samples], values, minlength=len(self.sizes)).astype(np.float64, copy=False)
 
 
@@ -38,10 +38,10 @@ class Cells:
 class Partition:
     """N samples in V parts.
 
-    values: what the parts are called
+    values: the names of the parts
     part_of: [N], the part of each sample
     samples: [V]
-    cells: None where each sample is its own cluster
+    cells: None if each sample is its own cluster
     """
 
     values: tuple[Any, ...]
@@ -51,24 +51,24 @@ class Partition:
 
     @classmethod
     def of(cls, labels: NDArray[Any], groups: Counts | None) -> Partition:
-        """The parts are the different labels [N], sorted."""
+        """Divide the samples by their labels [N], sorted."""
         values, part_of = distinct(labels)
         samples = np.bincount(part_of, minlength=len(values))
         return cls(tuple(values.tolist()), part_of, samples, None if groups is None else _cells(part_of, groups))
 
     @classmethod
     def whole(cls, samples: int, groups: Counts | None) -> Partition:
-        """All samples in one part."""
+        """Return all samples in one part."""
         return cls.of(np.zeros(samples, dtype=np.int64), groups)
 
     def count(self, samples: Counts) -> Counts:
-        """[V], how many of the samples with these numbers are in each part."""
+        """Return how many of these samples, given by index, are in each part: [V]."""
         return np.bincount(self.part_of[samples], minlength=len(self.samples))
 
     def independent(self, samples: Counts, values: Floats | None = None, level: float = LEVEL) -> Floats:
-        """[V], how many independent samples a mean over each part stands on.
+        """Return the effective number of samples of a mean over each part: [V].
 
-        The mean is of a value that these samples have and that is 0 for all others; by default 1, so that it is a rate.
+        The mean is of values that these samples have and that are 0 for all others; by default 1, for a rate.
         """
         if self.cells is None:
             return self.samples.astype(np.float64)

@@ -1,4 +1,4 @@
-"""What one model answered on one set of samples."""
+"""The predictions of one model on one set of samples."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ ARRAYS = {
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Answers of ``model``, one for each sample id.
+    """Predictions of ``model``, one per sample id.
 
-    ids: [N], text or integers, no two alike
+    ids: [N], text or integers, all different
     targets, predicted: [N], classes numbered from 0
-    logits: [N, C] where kept
+    logits: [N, C], or None
     groups: [N], the cluster of each sample (variants of one original); None: each sample is its own cluster
     split: the name or digest of the samples' split
-    id_order: [N], what sorts the ids; kept, because every comparison with this model needs it
+    id_order: [N], the positions that sort the ids; kept, because every comparison with this model needs them
     """
 
     model: str
@@ -49,7 +49,7 @@ class Predictions:
     def __post_init__(self) -> None:
         ids = np.asarray(self.ids)
         if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
-            raise self._error(f"ids must be text or integers of shape [N], not {ids.dtype} {list(ids.shape)}")
+            raise self._error(f"ids must be text or integers of shape [N], got {ids.dtype} {list(ids.shape)}")
         if len(ids) == 0:
             raise self._error("at least one sample is required")
         self._keep("ids", ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False))
@@ -84,26 +84,26 @@ class Predictions:
         return len(self.ids)
 
     def answered_by(self, model: str, predicted: NDArray[np.int64]) -> Predictions:
-        """The same samples answered by another model; what was checked of the samples is not checked again."""
+        """Return the predictions of another model on the same samples; ids and targets are not checked again."""
         answers = self.changed(model=model, predicted=predicted, logits=None)
         answers._integers("predicted")
         return answers
 
     def changed(self, **values: Any) -> Predictions:
-        """With other values, made of checked ones: nothing is checked again, as sorting a million ids takes long."""
+        """Return a copy with other values, which are not checked: sorting a million ids takes long."""
         other = copy(self)
         for name, value in values.items():
             other._keep(name, value)
         return other
 
     def reorder(self, like: Predictions, position: NDArray[np.int64]) -> Predictions:
-        """In the order of ``like``, whose n-th sample is here at position[n]; nothing is checked again."""
+        """Return a copy in the order of ``like``, whose n-th sample is here at position[n]; checks nothing."""
         kept = {name: getattr(self, name) for name in ("targets", "predicted", "logits", "groups")}
         moved = {name: None if values is None else values[position] for name, values in kept.items()}
         return self.changed(ids=like.ids, id_order=like.id_order, **moved)
 
     def save(self, path: Path) -> None:
-        """Write an npz file, whole or not at all; the same content always gives the same bytes."""
+        """Write an npz file, complete or not at all; the same content always gives the same bytes."""
         arrays: dict[str, NDArray[Any]] = {
             "id": self.ids,
             "target": self.targets,
@@ -120,14 +120,14 @@ class Predictions:
     def _integers(self, name: str) -> NDArray[np.int64]:
         values = np.asarray(getattr(self, name))
         if values.shape != self.ids.shape or values.dtype.kind not in "iu":
-            raise self._error(f"{name} must be integers of shape [{len(self)}] like the ids, not {describe(values)}")
+            raise self._error(f"{name} must be integers of shape [{len(self)}] like the ids, got {describe(values)}")
         return values.astype(np.int64, copy=False)
 
     def _finite_logits(self) -> NDArray[np.float32]:
         values = np.asarray(self.logits)
         if values.ndim != 2 or len(values) != len(self) or values.shape[1] == 0 or values.dtype.kind != "f":
-            raise self._error(f"logits must be floats of shape [{len(self)}, C], not {describe(values)}")
-        with np.errstate(over="ignore"):  # what overflows becomes infinite and is refused just below
+            raise self._error(f"logits must be floats of shape [{len(self)}, C], got {describe(values)}")
+        with np.errstate(over="ignore"):  # an overflow becomes infinite and is refused below
             logits = values.astype(np.float32, copy=False)
         bad = self.ids[~np.isfinite(logits).all(axis=1)]
         if len(bad):
@@ -142,7 +142,7 @@ class Predictions:
 
 
 def load_predictions(path: Path, size_limit: int = SIZE_LIMIT) -> Predictions:
-    """Read what ``Predictions.save`` wrote; anything else is refused with the file's name and the reason."""
+    """Read what ``Predictions.save`` wrote; refuse any other file with its name and the reason."""
     arrays = read_arrays(path, ARRAYS, ArtifactError, size_limit)
     try:
         return Predictions(
@@ -163,5 +163,5 @@ def describe(values: NDArray[Any]) -> str:
 
 
 def examples(ids: NDArray[Any]) -> str:
-    """Up to three ids, for an error message."""
+    """Return up to three ids, for an error message."""
     return ", ".join(str(sample) for sample in ids[:3].tolist())

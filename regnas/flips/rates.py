@@ -1,8 +1,8 @@
 """Measures of what changes when a new model replaces a reference.
 
-Each function aligns the two models by sample id first. Every ratio is made of integer counts, so that a rate that
-should be 0 is exactly 0. Where a ratio has nothing to count (0 / 0), the value is that of a model that breaks nothing:
-0 for flip rates, 1 for compatibilities; no function returns NaN.
+Each function first aligns the two models by sample id. Ratios are computed from integer counts: a rate that should be 0
+is exactly 0. If there is nothing to count (0 / 0), the value is that of a model that breaks nothing: 0 for flip rates,
+1 for compatibilities. No function returns NaN.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from regnas.flips.predictions import Predictions
 
 @dataclass(frozen=True)
 class ClassFlips:
-    """The samples of one class and the share of them that flipped from right to wrong."""
+    """The samples of one class and the share of them that flipped from correct to wrong."""
 
     samples: int
     negative_flip_rate: float
 
 
 def negative_flip_rate(reference: Predictions, new: Predictions) -> float:
-    """NFR = mean(reference right and new wrong) (Yan et al., 2021)."""
+    """Return NFR = mean(reference correct and new wrong) (Yan et al., 2021)."""
     reference_right, new_right = _correctness(reference, new)
     return _count(reference_right & ~new_right) / len(new_right)
 
 
 def positive_flip_rate(reference: Predictions, new: Predictions) -> float:
-    """PFR = mean(reference wrong and new right), so that ER_new = ER_reference + NFR - PFR."""
+    """Return PFR = mean(reference wrong and new correct); ER_new = ER_reference + NFR - PFR."""
     return negative_flip_rate(new, reference)
 
 
 def relative_negative_flip_rate(reference: Predictions, new: Predictions) -> float:
-    """NFR / ((1 - ER_reference) * ER_new): 1 when the errors of the two models are independent.
+    """Return NFR / ((1 - ER_reference) * ER_new): 1 if the errors of the two models are independent.
 
-    The denominator is 0 only when the reference is never right or the new model never wrong; nothing can flip then,
-    and the value is 0.
+    The denominator is 0 only if the reference is never correct or the new model never wrong. Nothing can flip then, and
+    the value is 0.
     """
     reference_right, new_right = _correctness(reference, new)
     flips, samples = _count(reference_right & ~new_right), len(new_right)
@@ -49,9 +49,9 @@ def relative_negative_flip_rate(reference: Predictions, new: Predictions) -> flo
 
 
 def backward_trust_compatibility(reference: Predictions, new: Predictions) -> float:
-    """BTC = share of the samples the reference has right that the new model has right too (Srivastava et al., 2020).
+    """Return BTC, the share of the reference's correct samples on which the new model is correct.
 
-    1 when the reference is never right: there is no trust to break.
+    Backward trust compatibility (Srivastava et al., 2020). It is 1 if the reference is never correct.
     """
     reference_right, new_right = _correctness(reference, new)
     trusted = _count(reference_right)
@@ -59,9 +59,9 @@ def backward_trust_compatibility(reference: Predictions, new: Predictions) -> fl
 
 
 def backward_error_compatibility(reference: Predictions, new: Predictions) -> float:
-    """BEC = share of the new model's errors that the reference made already (Srivastava et al., 2020).
+    """Return BEC, the share of the new model's errors that the reference also makes.
 
-    1 when the new model is never wrong: there is no error that could be new.
+    Backward error compatibility (Srivastava et al., 2020). It is 1 if the new model is never wrong.
     """
     reference_right, new_right = _correctness(reference, new)
     errors = _count(~new_right)
@@ -69,7 +69,7 @@ def backward_error_compatibility(reference: Predictions, new: Predictions) -> fl
 
 
 def per_class_negative_flip_rate(reference: Predictions, new: Predictions) -> dict[int, ClassFlips]:
-    """For each class c among the targets: NFR_c = mean over samples of class c (reference right and new wrong)."""
+    """Return for each target class c: NFR_c = mean over samples of class c (reference correct and new wrong)."""
     reference, new = align([reference, new])
     flipped = reference.correct & ~new.correct  # [N]
     classes, class_of = np.unique(reference.targets, return_inverse=True)  # [C], [N]
@@ -82,7 +82,7 @@ def per_class_negative_flip_rate(reference: Predictions, new: Predictions) -> di
 
 
 def relative_change(value: float, baseline: float) -> float:
-    """C(a, b) = (M(a) - M(b)) / M(b) for a measure M; 0 when both are 0, infinite when only the baseline is."""
+    """Return (value - baseline) / baseline; 0 if both are 0, infinite if only the baseline is 0."""
     if baseline == 0:
         return 0.0 if value == 0 else math.copysign(math.inf, value)
     return (value - baseline) / baseline

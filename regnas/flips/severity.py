@@ -1,4 +1,4 @@
-"""How bad a negative flip is: by how sure the new model is of its mistake."""
+"""The severity of a negative flip: how confident the new model is in its mistake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from regnas.flips.predictions import Predictions
 
 
 def severities(new: Predictions, flipped: NDArray[np.int64]) -> NDArray[np.float64]:
-    """severity = p_new(answer) - p_new(label) of the flipped samples [F]; 0 where no logits were kept."""
+    """Return severity = p_new(prediction) - p_new(label) of the flipped samples [F]; 0 without logits."""
     answer = probabilities_of(new, flipped, new.predicted)
     label = probabilities_of(new, flipped, new.targets)
     return np.zeros(len(flipped)) if answer is None or label is None else answer - label
@@ -18,9 +18,9 @@ def severities(new: Predictions, flipped: NDArray[np.int64]) -> NDArray[np.float
 def probabilities_of(
     predictions: Predictions, rows: NDArray[np.int64], classes: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
-    """softmax(logits)[row, classes[row]] of some rows [F] -> [F]; None where no logits were kept.
+    """Return softmax(logits)[row, classes[row]] of some rows [F] -> [F]; None without logits.
 
-    A class that the model has no logit for has the probability 0.
+    A class without a logit has the probability 0.
     """
     if predictions.logits is None:
         return None
@@ -32,7 +32,7 @@ def probabilities_of(
 
 
 def softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
-    """[N, C] -> [N, C], in double precision."""
+    """Return the softmax over classes, in double precision: [N, C] -> [N, C]."""
     shifted = logits.astype(np.float64)
     exponents = np.exp(shifted - shifted.max(axis=1, keepdims=True))
     probabilities: NDArray[np.float64] = exponents / exponents.sum(axis=1, keepdims=True)

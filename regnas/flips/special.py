@@ -20,7 +20,7 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 
 SERIES_FROM = 16.0
 TINY = 1e-300
 MOST_TERMS = 100_000
-MOST_EXACT = 1000  # trials whose tail is a sum of integers: p-values such as 1/2 come out as that
+MOST_EXACT = 1000  # trials up to which the tail is a sum of integers: a p-value of 1/2 is exactly 0.5
 MOST_STEPS = 200
 LARGEST_LOGIT = 700.0
 LAST_STEP = 1e-8  # Newton's method squares the error: after a step this small, it is below the rounding
@@ -79,7 +79,7 @@ def _logit_quantile(a: ArrayLike, b: ArrayLike, probability: float) -> Floats:
     """Return u = log(x / (1 - x)) for the quantile x.
 
     Newton's method, kept inside a bracket that shrinks. In u the derivative of I_x(a, b) is x^a (1 - x)^b / B(a, b),
-    which the incomplete beta function computes anyway; and neither x near 0 nor x near 1 loses digits.
+    which the incomplete beta function computes anyway, and digits are kept for x near 0 and near 1.
     """
     given = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
     first, second = (np.ravel(each) for each in given)
@@ -106,7 +106,7 @@ def _logit_quantile(a: ArrayLike, b: ArrayLike, probability: float) -> Floats:
 
 
 def _incomplete_beta(a: Floats, b: Floats, x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return I_x(a, b) [N] and x^a y^b / B(a, b) [N], for y = 1 - x, which the caller knows to all digits."""
+    """Return I_x(a, b) [N] and x^a y^b / B(a, b) [N]; y = 1 - x, which the caller has without cancellation."""
     density = _density(a, b, x, y)
     swapped = x > (a + 1) / (a + b + 2)  # there the fraction converges faster for 1 - I_y(b, a)
     first, second = np.where(swapped, b, a), np.where(swapped, a, b)
@@ -124,7 +124,7 @@ def _density(a: Floats, b: Floats, x: Floats, y: Floats) -> Floats:
 
 
 def _deviance(count: Floats, expected: Floats, difference: Floats) -> Floats:
-    """Return count log(count / expected) - difference, for difference = count - expected, also if it is small."""
+    """Return count log(count / expected) - difference, with difference = count - expected, which may be small."""
     expected = np.maximum(expected, TINY)
     with np.errstate(over="ignore"):
         relative = difference / expected

@@ -10,20 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.components.registry import nearest
-from regnas.errors import ArtifactError, ConfigurationError
+from regnas.errors import ArtifactError, ConfigurationError, first_line
 from regnas.flips.alignment import align
 from regnas.flips.predictions import Predictions
 
 KEYS = ("models", "samples", "accuracy", "nfr", "relative_nfr")
 
-# Entries of the float32 block that is multiplied at once: 64 MiB. Also at most 2**24 samples, up to which float32
-# counts exactly.
+# Entries of the float32 block of one product: 64 MiB, and at most 2**24 samples, up to which float32 counts exactly.
 BLOCK_ENTRIES = 2**24
 
 
 @dataclass(frozen=True)
 class FlipPair:
-    """One cell of a flip table with all that belongs to it."""
+    """All rates of one pair of models."""
 
     reference: str
     new: str
@@ -36,11 +35,11 @@ class FlipPair:
 
 @dataclass(frozen=True, eq=False)
 class FlipTable:
-    """Row = reference, column = new. ``models`` of a family go from the smallest to the largest.
+    """Flip rates of K models: row = reference, column = new. A family goes from the smallest to the largest member.
 
     accuracy: [K]
-    nfr: [K, K], nfr[i, j] = mean(i right and j wrong)
-    relative_nfr: [K, K], nfr[i, j] / (accuracy[i] * (1 - accuracy[j])), 0 where that is 0 / 0
+    nfr: [K, K], nfr[i, j] = mean(i correct and j wrong)
+    relative_nfr: [K, K], nfr[i, j] / (accuracy[i] * (1 - accuracy[j])), 0 for 0 / 0
     """
 
     models: tuple[str, ...]
@@ -53,13 +52,13 @@ class FlipTable:
         count = len(self.models)
         if len(set(self.models)) < count:
             repeated = next(name for name in self.models if self.models.count(name) > 1)
-            raise ArtifactError(f'flip table: two models are called "{repeated}"; give each its own name')
+            raise ArtifactError(f'flip table: two models are called "{repeated}". Give each its own name.')
         if count == 0 or self.samples < 1:
             raise ArtifactError(f"flip table: {count} models on {self.samples} samples leave nothing to compare")
         for name, shape in (("accuracy", (count,)), ("nfr", (count, count)), ("relative_nfr", (count, count))):
             values: NDArray[np.float64] = getattr(self, name)
             if values.shape != shape:
-                raise ArtifactError(f"flip table: {name} has shape {list(values.shape)}, expected {list(shape)}")
+                raise ArtifactError(f"flip table: {name} must have the shape {list(shape)}, got {list(values.shape)}")
             if not (np.isfinite(values).all() and values.min() >= 0):
                 raise ArtifactError(f"flip table: {name} holds values that are negative or not finite")
         # ER_new = ER_reference + NFR - PFR holds for every table of real models, and fails for a transposed one.
@@ -69,7 +68,7 @@ class FlipTable:
 
     @property
     def pfr(self) -> NDArray[np.float64]:
-        """[K, K]: what flips from wrong to right going from i to j flips from right to wrong going back."""
+        """The positive flip rates [K, K]: a positive flip from i to j is a negative flip from j to i."""
         return self.nfr.T
 
     def pair(self, reference: str, new: str) -> FlipPair:
@@ -85,7 +84,7 @@ class FlipTable:
         )
 
     def mean_nfr(self, order: Sequence[str] | None = None) -> float:
-        """Mean of NFR over the pairs whose reference comes before the new model in ``order`` (default: models)."""
+        """Return the mean NFR over pairs whose reference precedes the new model in ``order`` (default: models)."""
         names = self.models if order is None else tuple(order)
         indices = np.array([self._index(name) for name in names], dtype=np.int64)
         if len(indices) < 2:
@@ -116,7 +115,7 @@ class FlipTable:
                 relative_nfr=np.asarray(value["relative_nfr"], dtype=np.float64),
             )
         except (TypeError, ValueError) as error:
-            raise ArtifactError(f"flip table is damaged: {str(error).splitlines()[0]}") from None
+            raise ArtifactError(f"flip table is damaged: {first_line(error)}") from None
 
     def _index(self, name: str) -> int:
         if name not in self.models:
@@ -133,14 +132,14 @@ def flip_table(predictions: Sequence[Predictions]) -> FlipTable:
 
 
 def flip_table_from_correctness(models: Sequence[str], correctness: NDArray[np.bool_]) -> FlipTable:
-    """The table of K models from R [K, N], R[i, n] = model i has sample n right.
+    """Return the table of K models from R [K, N], R[i, n] = model i is correct on sample n.
 
-    both = R R^T counts the samples that i and j have right; of the both[i, i] that i has right, j loses
-    both[i, i] - both[i, j]. Counts stay integers to the end, so that no flip is exactly 0.
+    both = R R^T counts the samples on which i and j are correct. Of the both[i, i] correct samples of i, j gets
+    both[i, i] - both[i, j] wrong. Counts stay integers to the end: no flip is exactly 0.
     """
     if correctness.ndim != 2 or correctness.dtype != np.bool_ or len(models) != len(correctness):
         raise ArtifactError(
-            f"flip table: correctness must be booleans of shape [{len(models)}, N], not {correctness.dtype} of shape "
+            f"flip table: correctness must be booleans of shape [{len(models)}, N], got {correctness.dtype} of shape "
             f"{list(correctness.shape)}"
         )
     count, samples = correctness.shape

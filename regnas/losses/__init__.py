@@ -43,7 +43,7 @@ FocalDistillation = FocalDistillationKL  # the divergence is what distillation u
 
 
 class Loss(Protocol):
-    """A loss per sample, [N]; what training expects of a loss.
+    """A loss per sample, [N], as training uses it.
 
     ``logits`` [N, C] are those of the network, ``reference`` [N, C] those of a model that it must not regress against.
     """

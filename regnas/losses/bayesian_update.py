@@ -1,7 +1,7 @@
 """BU-CR: Bayesian update by cost ratio (Träuble et al., NeurIPS 2021), as a training target (ELODI: Zhao et al.).
 
-The old model's belief is the prior and the new one's the likelihood; a prediction is changed only when the evidence
-for another class outweighs what a negative flip costs.
+The probabilities of the old model are the prior, those of the new model the likelihood. A prediction changes only if
+the evidence for another class outweighs the cost of a negative flip.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def cost_ratio_decision(log_posterior: Tensor, old_prediction: Tensor, cost_rati
     Args:
         log_posterior: [N, C]; the normalization, a constant per sample, may be missing.
         old_prediction: classes [N].
-        cost_ratio: what a negative flip costs, in positive flips.
+        cost_ratio: the cost of a negative flip relative to the gain of a positive flip.
 
     Returns:
         Classes [N].
@@ -35,12 +35,12 @@ def cost_ratio_decision(log_posterior: Tensor, old_prediction: Tensor, cost_rati
 
 @dataclass(frozen=True)
 class BayesianUpdate(PerSampleLoss):
-    """BU-CR: cross-entropy with the reference's prediction, or with the posterior's if that is far more certain.
+    """BU-CR: cross-entropy with the reference's prediction, or with the posterior's if it is far more certain.
 
     -log softmax(z)_t, with the posterior q_k proportional to softmax(r)_k * softmax(z)_k, the reference's prediction
     o = argmax_k r_k and the target t = argmax_k q_k if max_k q_k > cost_ratio * q_o, else o; z are the network's
-    logits, r the reference's. ``cost_ratio`` is what a negative flip costs, in positive flips. No gradient passes
-    through the target, and the labels are not used.
+    logits, r the reference's. ``cost_ratio`` is the cost of a negative flip relative to the gain of a positive flip. No
+    gradient passes through the target, and the labels are not used.
     """
 
     cost_ratio: float = 2.0

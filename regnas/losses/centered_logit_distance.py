@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from regnas.losses.known_classes import known_logits
-from regnas.losses.limits import require_positive
-from regnas.losses.per_sample import PerSampleLoss
+from regnas.losses.per_sample import PerSampleLoss, require_positive
 
 
 @dataclass(frozen=True)

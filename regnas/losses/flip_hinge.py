@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regnas.losses.limits import require_positive
-from regnas.losses.per_sample import PerSampleLoss
+from regnas.losses.per_sample import PerSampleLoss, require_positive
 
 
 @dataclass(frozen=True)
@@ -16,8 +15,8 @@ class FlipHinge(PerSampleLoss):
     """Hinge on the margin of samples that the reference predicts correctly.
 
     1[argmax_k r_k = y] * max(0, m - (z_y - max_{k != y} z_k)) / m, with z the network's logits, r the reference's, y
-    the label and m the ``margin``. It is 1 or more for every negative flip, so that its mean bounds the negative flip
-    rate from above. The margin is one over all of the network's classes, also those that the reference does not know.
+    the label and m the ``margin``. It is 1 or more for every negative flip, so its mean bounds the negative flip rate
+    from above. The maximum is over all of the network's classes, including those that the reference does not know.
     """
 
     margin: float = 1.0

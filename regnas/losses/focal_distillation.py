@@ -1,4 +1,4 @@
-"""Focal distillation: follow the reference above all if it is correct (PCT: Yan et al., CVPR 2021, eq. 7 to 9).
+"""Focal distillation: follow the reference most where it is correct (PCT: Yan et al., CVPR 2021, eq. 7 to 9).
 
 Both forms weight a distance to the reference by alpha + beta * 1[the reference predicts the label].
 """
@@ -11,8 +11,7 @@ from torch import Tensor
 
 from regnas.losses.knowledge_distillation import scaled_divergence
 from regnas.losses.known_classes import known_logits
-from regnas.losses.limits import require_not_negative, require_positive
-from regnas.losses.per_sample import PerSampleLoss
+from regnas.losses.per_sample import PerSampleLoss, require_not_negative, require_positive
 
 
 def focal_weight(reference: Tensor, targets: Tensor, alpha: float, beta: float) -> Tensor:
@@ -42,8 +41,8 @@ class FocalDistillationLM(PerSampleLoss):
     """FD-LM: half the mean squared distance of the logits, weighted more if the reference is correct.
 
     (alpha + beta 1[argmax_k r_k = y]) / 2 * mean over the K classes of (z_k - r_k)^2, with z the network's logits, r
-    the reference's and y the label. The paper prints a sum over the classes, its authors ran a mean: a sum outgrows
-    cross-entropy as classes are added.
+    the reference's and y the label. The paper prints a sum over the classes; its authors used a mean, which does not
+    grow with the number of classes.
     """
 
     alpha: float = 1.0

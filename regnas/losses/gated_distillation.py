@@ -8,8 +8,7 @@ from typing import Literal
 from torch import Tensor
 
 from regnas.losses.knowledge_distillation import scaled_divergence
-from regnas.losses.limits import require_positive
-from regnas.losses.per_sample import PerSampleLoss
+from regnas.losses.per_sample import PerSampleLoss, require_positive
 
 
 @dataclass(frozen=True)

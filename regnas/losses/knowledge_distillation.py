@@ -1,4 +1,4 @@
-"""Distillation to a reference, all samples alike (Hinton, Vinyals and Dean, 2015)."""
+"""Distillation to a reference, with equal weight for all samples (Hinton, Vinyals and Dean, 2015)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regnas.losses.known_classes import known_logits
-from regnas.losses.limits import require_positive
-from regnas.losses.per_sample import PerSampleLoss
+from regnas.losses.per_sample import PerSampleLoss, require_positive
 
 
 def scaled_divergence(logits: Tensor, reference: Tensor, temperature: float) -> Tensor:
     """Return tau^2 * KL(softmax(reference / tau) || softmax(logits / tau)) over the classes that both know: [N].
 
-    The factor tau^2 keeps the gradients of the size they have at tau = 1. For large tau this becomes half the mean over
-    the classes of the squared distance of the centered logits, so it does not grow with their number.
+    The factor tau^2 keeps the size of the gradients as at tau = 1. For large tau the result approaches half the mean
+    over the classes of the squared distance of the centered logits, so it does not grow with their number.
     """
     divergence = F.kl_div(
         F.log_softmax(known_logits(logits, reference) / temperature, dim=1),
@@ -29,7 +28,7 @@ def scaled_divergence(logits: Tensor, reference: Tensor, temperature: float) -> 
 
 @dataclass(frozen=True)
 class KnowledgeDistillation(PerSampleLoss):
-    """Temperature-scaled divergence from the reference, all samples alike."""
+    """Temperature-scaled divergence from the reference, with equal weight for all samples."""
 
     temperature: float = 1.0
 

@@ -8,17 +8,16 @@ import torch
 from torch import Tensor
 
 from regnas.losses.known_classes import known_logits
-from regnas.losses.limits import require_not_negative, require_positive
-from regnas.losses.per_sample import PerSampleLoss
+from regnas.losses.per_sample import PerSampleLoss, require_not_negative, require_positive
 
 
 @dataclass(frozen=True)
 class LogitDifferenceInhibition(PerSampleLoss):
     """LDI: mean over the reference's K highest classes of max(0, |logit - reference logit| - margin)^p.
 
-    The paper prints a sum over the classes; its authors ran a mean over K classes without the class of the label, with
+    The paper prints a sum over the classes; its authors used a mean over K classes without the class of the label, with
     margin 0 toward an ensemble and 0.5 toward a single model. ``exclude_target`` leaves the label's class out; the K
-    highest are then those of the other classes.
+    highest are then chosen among the other classes.
     """
 
     power: float = 2.0

@@ -8,8 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regnas.losses.limits import require_not_negative
-from regnas.losses.per_sample import PerSampleLoss
+from regnas.losses.per_sample import PerSampleLoss, require_not_negative
 
 
 @dataclass(frozen=True)
@@ -17,8 +16,8 @@ class MarginCrossEntropy(PerSampleLoss):
     """Cross-entropy on logits that are raised by ``bias`` for added classes; the reference is not used.
 
     -log softmax(z + b * a)_y, with z the network's logits, y the label, b the bias, and a_k = 0 for the first
-    ``known_classes`` and 1 for the classes after them. During training an old class has to beat the added classes by b
-    more than it needs to at inference, where b is absent. If all classes are known, or none, b changes nothing.
+    ``known_classes`` and 1 for the classes after them. During training, an old class must exceed the added classes by
+    b. At inference, b is absent. If all classes are known, or none, b changes nothing.
     """
 
     bias: float = 2.0

@@ -1,7 +1,8 @@
-"""What all losses share: they are computed per sample, check the shapes of their inputs, and can be reduced."""
+"""What all losses share: one value per sample, checks of shapes and fields, and the reduction."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Literal
 
@@ -73,3 +74,17 @@ def reduce(values: Tensor, reduction: Reduction) -> Tensor:
     if reduction == "sum":
         return values.sum()  # [N] -> []
     raise ValueError(f'reduction must be "none", "mean" or "sum", got {reduction!r}')
+
+
+def require_positive(**values: float) -> None:
+    """Raise ``ValueError`` for a field that is not above 0 and finite; nan is refused."""
+    for name, value in values.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} must be above 0 and finite, got {value}")
+
+
+def require_not_negative(**values: float) -> None:
+    """Raise ``ValueError`` for a field that is negative or not finite; nan is refused."""
+    for name, value in values.items():
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{name} must be 0 or above and finite, got {value}")

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regnas.losses.features import Embedding, PerSampleFeatureLoss, match
-from regnas.losses.limits import require_positive
+from regnas.losses.per_sample import require_positive
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The divergence of two networks from each other, which both of them are trained on."""
+"""The divergence of two networks from each other, for training both of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regnas.losses.per_sample import PerSampleLoss
 
 @dataclass(frozen=True)
 class SymmetricDivergence(PerSampleLoss):
-    """Mean of the two divergences between the network and the reference, all samples alike.
+    """Mean of the two divergences between the network and the reference, with equal weight for all samples.
 
     (KL(p || q) + KL(q || p)) / 2 = sum_k (p_k - q_k) * (log p_k - log q_k) / 2, with p = softmax(z), q = softmax(r), z
     the network's logits on the classes that the reference knows and r the reference's.

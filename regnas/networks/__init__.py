@@ -1,4 +1,4 @@
-"""Plain networks that a configuration can name, what they cost, and the classifier at their end."""
+"""Plain networks that a configuration can name, their costs, and their classifiers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from regnas.components.registry import Registry
 from regnas.networks.cost import macs_of, parameters_of
 from regnas.networks.fusion import fold_batch_norms, folding_is_exact
 from regnas.networks.head import captured_features, classifier_of, with_dropout
-from regnas.networks.slices import leading_slice
 from regnas.networks.small_resnet import SmallResNet
 from regnas.networks.torchvision_models import PublishedEvaluation, TorchvisionModel
+from regnas.runtime.tensors import leading_slice
 
 
 class Network(Protocol):

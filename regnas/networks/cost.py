@@ -1,4 +1,4 @@
-"""What a network costs: multiply-adds of one image and parameters, counted on the module itself."""
+"""The cost of a network: multiply-adds per image and parameters, counted on the module itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import nn
 
 
 def macs_of(network: nn.Module, input_shape: tuple[int, int, int]) -> int:
-    """Multiply-adds of one image in evaluation mode, by torch's own counter."""
+    """Return the multiply-adds per image in evaluation mode, by torch's counter."""
     from torch.utils.flop_counter import FlopCounterMode  # here because it imports triton, which no worker needs
 
     weight = next(network.parameters(), torch.empty(0))
@@ -18,17 +18,17 @@ def macs_of(network: nn.Module, input_shape: tuple[int, int, int]) -> int:
     counter = FlopCounterMode(display=False)
     with evaluating(network), _plain_attention(), counter:
         network(image)
-    return int(counter.get_total_flops()) // 2  # the counter takes a multiply-add for two operations
+    return int(counter.get_total_flops()) // 2  # the counter counts a multiply-add as two operations
 
 
 def parameters_of(network: nn.Module) -> int:
-    """Entries of all parameters; the statistics of batch norm are none."""
+    """Return the number of all parameters, without the statistics of batch norm."""
     return sum(parameter.numel() for parameter in network.parameters())
 
 
 @contextmanager
 def evaluating(network: nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients; afterwards every module is in the mode it was in."""
+    """Set evaluation mode without gradients for the block; then restore the mode of every module."""
     modes = [(module, module.training) for module in network.modules()]
     network.eval()
     try:
@@ -41,7 +41,7 @@ def evaluating(network: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _plain_attention() -> Iterator[None]:
-    """The fused attention of evaluation mode is one operation that the counter does not know and would leave out."""
+    """Disable the fused attention of evaluation mode, which the counter does not count."""
     enabled = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:

@@ -2,7 +2,7 @@
 
     norm(conv(x)) = (γ / σ) * conv(x) + (β - γ μ / σ)
 
-so the convolution takes the factor into its weights and the rest into its bias.
+so the factor goes into the weights of the convolution and the rest into its bias.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-ROUNDING = 1e-3  # far above what single precision loses, far below what a wrong order does
+ROUNDING = 1e-3  # far above the rounding of single precision, far below the effect of a wrong order
 
 
 def fold_batch_norms(module: nn.Module) -> nn.Module:
-    """In place: every batch norm that its parent registers right after a convolution of as many channels.
+    """Fold, in place, every batch norm that its parent registers directly after a convolution of as many channels.
 
     Plain networks register them in the order in which they run.
     """
@@ -51,7 +51,7 @@ def _fold(convolution: nn.Conv2d, norm: _BatchNorm) -> None:
 
 @torch.no_grad()
 def folding_is_exact(network: nn.Module, images: Tensor) -> bool:
-    """Whether the logits stay what they are, but for rounding; the network is folded afterwards."""
+    """Fold the network, and return whether the logits stayed the same up to rounding."""
     before = network(images)
     after = fold_batch_norms(network)(images)
     return bool((after - before).abs().max() <= ROUNDING * before.abs().max())

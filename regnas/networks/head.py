@@ -1,4 +1,4 @@
-"""The linear classifier at the end of a network: finding it, reading what it is given, dropout before it."""
+"""The linear classifier at the end of a network: finding it, reading its input, dropout before it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regnas.errors import ConfigurationError
 
 
 def classifier_of(network: nn.Module, classes: int) -> nn.Linear:
-    """The last linear layer, in module order, with as many outputs as there are classes."""
+    """Return the last linear layer, in module order, with as many outputs as there are classes."""
     found = [module for module in network.modules() if isinstance(module, nn.Linear) and module.out_features == classes]
     if not found:
         raise ConfigurationError(f"{type(network).__name__} of {classes} classes has no linear classifier")
@@ -22,7 +22,7 @@ def classifier_of(network: nn.Module, classes: int) -> nn.Linear:
 
 @contextmanager
 def captured_features(network: nn.Module, classes: int) -> Iterator[Callable[[], Tensor]]:
-    """Inside the block, a function that returns the classifier's input [N, D] in the last forward pass, with its graph.
+    """Yield a function that returns the classifier's input [N, D] of the last forward pass, with its graph.
 
     ``with captured_features(network, classes) as read: logits = network(images); features = read()``
     """
@@ -35,18 +35,18 @@ def captured_features(network: nn.Module, classes: int) -> Iterator[Callable[[],
 
 
 def with_dropout(network: nn.Module, classes: int, probability: float) -> nn.Module:
-    """The same network, whose classifier from now on drops features while it trains.
+    """Add dropout of the classifier's input during training, and return the network.
 
-    A hook and not a layer, so that the keys of the state dict stay as they are.
+    Uses a hook instead of a layer, which would change the keys of the state dict.
     """
     if not 0 <= probability < 1:
-        raise ValueError(f"the probability of dropout must be at least 0 and below 1, not {probability}")
+        raise ValueError(f"the probability of dropout must be at least 0 and below 1, got {probability}")
     classifier_of(network, classes).register_forward_pre_hook(_Dropout(probability))
     return network
 
 
 class _LastInput:
-    """Remembers what a module was given last."""
+    """Keeps the last input of a module."""
 
     def __init__(self) -> None:
         self._features: Tensor | None = None
@@ -56,13 +56,13 @@ class _LastInput:
 
     def read(self) -> Tensor:
         if self._features is None:
-            raise RuntimeError("no forward pass has reached the classifier since its features are captured")
+            raise RuntimeError("no forward pass has reached the classifier")
         return self._features
 
 
 @dataclass(frozen=True)
 class _Dropout:
-    """Dropout on a module's input. At the top of a file, so that a network with this hook can be copied and pickled."""
+    """Dropout on a module's input. Defined at module level: a network with this hook can be copied and pickled."""
 
     probability: float
 

@@ -1,4 +1,4 @@
-"""A plain residual network with the middle and output channels of every block given."""
+"""A plain residual network with given middle and output channels of every block."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 
 def middle_channels(width: float, expansion: float) -> int:
-    """Channels inside a block of this width: the multiple, rounded, and at least one."""
+    """Return the channels inside a block of this width: width * expansion, rounded, at least one."""
     return max(1, round(width * expansion))
 
 
 class Convolution(nn.Conv2d):
-    """3x3, as many pixels out as in, no bias: a norm follows."""
+    """A 3x3 convolution that keeps the size, without bias because a norm follows."""
 
     def __init__(self, channels_in: int, channels_out: int) -> None:
         super().__init__(channels_in, channels_out, 3, padding=1, bias=False)
@@ -23,8 +23,8 @@ class Convolution(nn.Conv2d):
 class ResidualBlock(nn.Module):
     """Two 3x3 convolutions around a shortcut without weights (ResNet's option A).
 
-    The shortcut averages where the block strides (odd sizes rounded up, as the convolution does) and pads with zero
-    channels where it widens, so that the leading channels mean the same in every sub-network.
+    The shortcut averages if the block has a stride (odd sizes are rounded up, as in the convolution) and pads with zero
+    channels if the block is wider than its input. The leading channels therefore mean the same in every sub-network.
     """
 
     def __init__(self, channels_in: int, middle: int, channels_out: int, stride: int) -> None:
@@ -47,8 +47,8 @@ class ResidualBlock(nn.Module):
 class ResNet(nn.Module):
     """Stem, stages of residual blocks (all but the first halve the resolution), average, linear classifier.
 
-    ``stages`` holds for each stage its blocks as ``(middle_channels, channels_out)``, ``patch`` the side of the
-    squares of pixels that the stem takes together. ``make(kind, *settings)`` builds the layers, or finds them.
+    ``stages`` has the blocks of each stage as ``(middle_channels, channels_out)``. ``patch`` is the side of the squares
+    of pixels that the stem merges. ``make(kind, *settings)`` builds the layers, or finds them.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ResNet(nn.Module):
         self.classifier = make(nn.Linear, width, classes)
 
     def parts(self) -> list[nn.Module]:
-        """Modules whose composition is the network: the stem, every block, and the head."""
+        """Return modules whose composition is the network: the stem, every block, and the head."""
         stem = nn.Sequential(self.patch, self.stem, self.stem_norm, nn.ReLU())
         blocks = [block for stage in self.stages for block in stage]  # type: ignore[attr-defined]
         return [stem, *blocks, nn.Sequential(GlobalAverage(), self.classifier)]
@@ -90,7 +90,7 @@ class ResNet(nn.Module):
 
 
 class GlobalAverage(nn.Module):
-    """[N, C, H, W] -> [N, C]"""
+    """The mean over all pixels: [N, C, H, W] -> [N, C]."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x.mean(dim=(2, 3))

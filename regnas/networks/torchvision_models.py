@@ -1,4 +1,4 @@
-"""Classification networks of torchvision, from a random start or from the weights that it publishes."""
+"""Classification networks of torchvision, with random or published weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AUXILIARY_HEADS = {"googlenet": ("aux1", "aux2"), "inception_v3": ("AuxLogits",)
 
 @dataclass(frozen=True)
 class PublishedEvaluation:
-    """How published weights are evaluated: shorter side to ``shorter``, the center of ``size``, (x - mean) / std."""
+    """The evaluation of published weights: shorter side to ``shorter``, center of ``size``, (x - mean) / std."""
 
     categories: tuple[str, ...]
     size: int
@@ -37,9 +37,9 @@ class PublishedEvaluation:
 class TorchvisionModel:
     """Classification network of torchvision, with or without its published weights.
 
-    ``model`` is a name such as "resnet18"; ``weights`` a name of torchvision's weights of that model such as
-    "DEFAULT" or "IMAGENET1K_V1", empty for a random start. Where the data have another number of classes than the
-    weights, the last layer starts at random. Published weights expect images with ImageNet's mean and deviation.
+    ``model`` is a name such as "resnet18". ``weights`` names torchvision's weights of that model, such as "DEFAULT" or
+    "IMAGENET1K_V1"; empty for a random start. If the data and the weights differ in the number of classes, the last
+    layer starts at random. Published weights expect images with ImageNet's mean and standard deviation.
     """
 
     model: str
@@ -51,7 +51,7 @@ class TorchvisionModel:
         if self.model not in known:
             hint = nearest(self.model, known) or " (torchvision.models.list_models() has the names)"
             raise ValueError(f'torchvision has no classification model "{self.model}"{hint}')
-        # weights without categories are features alone, with a classifier that is not a number
+        # Weights without categories are features only; their classifier is NaN.
         published = {
             name: entry
             for name, entry in models.get_model_weights(self.model).__members__.items()
@@ -63,25 +63,25 @@ class TorchvisionModel:
             raise ValueError(f'{self.model} has no weights "{self.weights}"{hint}')
 
     def build(self, input_shape: tuple[int, int, int], classes: int) -> nn.Module:
-        """The network with fresh weights or with the published ones."""
+        """Build the network with fresh or with published weights."""
         channels, height, width = input_shape
         if channels != 3:
-            raise ValueError(f"{self.model} takes images of 3 channels, not of {channels}")
+            raise ValueError(f"{self.model} needs images of 3 channels, got {channels}")
         published = _models().get_model_weights(self.model)[self.weights] if self.weights else None
         arguments = self._arguments((height, width), published)
         try:
             network: nn.Module = _models().get_model(self.model, num_classes=classes, **arguments)
-            with evaluating(network):  # before a download: some models do not take every size
+            with evaluating(network):  # before a download: some models do not accept every size
                 network(torch.zeros(1, *input_shape))
         except (AssertionError, RuntimeError, ValueError) as error:
-            raise ValueError(f"{self.model} does not take images of {height} x {width} ({_one_line(error)})") from error
+            raise ValueError(f"{self.model} cannot use images of {height} x {width} ({_one_line(error)})") from error
         if published is not None:
             file = checkpoint_folder() / published.url.rsplit("/", 1)[1]
             _fill(network, self.model, classes, _state_dict(published, file), file)
         return network
 
     def evaluation(self) -> PublishedEvaluation:
-        """By torchvision's own record of the weights, of which there have to be some."""
+        """Return the evaluation that torchvision records for the weights, which must not be empty."""
         published = _models().get_model_weights(self.model)[self.weights]
         transforms = published.transforms()
         (size,), (shorter,) = transforms.crop_size, transforms.resize_size
@@ -95,25 +95,25 @@ class TorchvisionModel:
         )
 
     def _arguments(self, size: tuple[int, int], published: Any) -> dict[str, Any]:
-        """What the model needs to be told beside the classes."""
+        """Return the arguments of the model beside the classes."""
         if self.model in AUXILIARY_HEADS:
-            # what torchvision sets itself: these weights were made with another normalization, undone inside
+            # As torchvision does: these weights need another normalization, which the model applies itself.
             return {"aux_logits": False, "init_weights": True, "transform_input": published is not None}
         if self.model.startswith("vit_"):
             if size[0] != size[1]:
-                raise ValueError(f"{self.model} takes square images, not {size[0]} x {size[1]}")
+                raise ValueError(f"{self.model} needs square images, got {size[0]} x {size[1]}")
             if published is not None and size != tuple(published.meta["min_size"]):
                 needed = " x ".join(map(str, published.meta["min_size"]))
                 raise ValueError(
-                    f'the weights "{self.weights}" of {self.model} are for images of {needed}, '
-                    f"not {size[0]} x {size[1]} (one position embedding a patch)"
+                    f'the weights "{self.weights}" of {self.model} need images of {needed}, got '
+                    f"{size[0]} x {size[1]} (one position embedding per patch)"
                 )
             return {"image_size": size[0]}
         return {"input_size": size} if self.model.startswith("maxvit_") else {}
 
 
 def checkpoint_folder() -> Path:
-    """Where torch keeps the weights that it has downloaded."""
+    """Return the folder where torch keeps downloaded weights."""
     return Path(torch.hub.get_dir()) / "checkpoints"
 
 
@@ -124,39 +124,39 @@ def _models() -> ModuleType:
 
 
 def _state_dict(published: Any, file: Path) -> dict[str, Tensor]:
-    """The state dict of the file, which is downloaded when it is not there."""
+    """Return the state dict of the file; download it if it is missing."""
     try:
-        # torch says on standard output what it downloads; standard output belongs to results
+        # torch prints what it downloads; standard output is for results.
         with contextlib.redirect_stdout(io.StringIO()):
-            # torch.hub's default would run whatever code a pickle holds
+            # The default of torch.hub would run any code in a pickle.
             state = published.get_state_dict(check_hash=True, progress=False, map_location="cpu", weights_only=True)
     except Exception as error:  # parsing a damaged file raises almost anything
-        # a download appears under its name only when it is whole
+        # A download appears under its name only when it is complete.
         if isinstance(error, PermissionError) or not file.exists():
             raise EnvironmentProblem(
-                f"cannot get the weights {file.name} ({_one_line(error)}): "
-                f"download {published.url} and put it into {file.parent}"
+                f"cannot get the weights {file.name} ({_one_line(error)}). "
+                f"Download {published.url} and put it into {file.parent}."
             ) from error
         raise ArtifactError(
-            f"{file} is damaged or is more than weights ({_one_line(error)}): remove it, it is downloaded again"
+            f"{file} is damaged or holds more than weights ({_one_line(error)}). Remove it, and it is downloaded again."
         ) from error
     if not isinstance(state, dict) or not all(
         isinstance(name, str) and isinstance(value, Tensor) for name, value in state.items()
     ):
-        raise ArtifactError(f"{file} is not a state dict: remove it, it is downloaded again")
+        raise ArtifactError(f"{file} is not a state dict. Remove it, and it is downloaded again.")
     return state
 
 
 def _fill(network: nn.Module, model: str, classes: int, state: dict[str, Tensor], file: Path) -> None:
-    """Load the state dict; the last layer keeps its fresh values where only the number of classes differs.
+    """Load the state dict; the last layer keeps its fresh values if only the number of classes differs.
 
-    ``state`` is changed in place: a copy would lose the versions by which modules translate older state dicts.
+    ``state`` is changed in place: a copy would lose the version metadata that modules need for older state dicts.
     """
     for name in list(state):
         if name.split(".")[0] in AUXILIARY_HEADS.get(model, ()):
             del state[name]
         elif model.startswith("densenet"):
-            # the published files are older than the rule that names of modules hold no dot; torchvision does the same
+            # The published files predate the rule that module names have no dot; torchvision renames in the same way.
             renamed = re.sub(r"(denselayer\d+\.(?:norm|conv))\.([12])\.", r"\1\2.", name)
             state[renamed] = state.pop(name)
     last = _last_layer(network, classes)
@@ -168,11 +168,11 @@ def _fill(network: nn.Module, model: str, classes: int, state: dict[str, Tensor]
     try:
         network.load_state_dict(state)
     except Exception as error:  # modules check older state dicts in their own ways
-        raise ArtifactError(f"{file} does not belong to {model} ({_one_line(error)}): remove it") from error
+        raise ArtifactError(f"{file} does not belong to {model} ({_one_line(error)}). Remove it.") from error
 
 
 def _last_layer(network: nn.Module, classes: int) -> str:
-    """The name of the layer that gives the logits; in squeezenet it is a convolution."""
+    """Return the name of the layer that computes the logits; in squeezenet it is a convolution."""
     names: list[str] = [
         name
         for name, module in network.named_modules()

@@ -13,7 +13,7 @@ from regnas.runtime.npz import ArraySpec, read_arrays
 
 MOST_CHANNELS = 4
 
-# ImageNet at 64 by 64 pixels has 16 GB; files that are much larger do not fit into the memory anyway.
+# ImageNet at 64 by 64 pixels has 16 GB; much larger files do not fit into memory anyway.
 SIZE_LIMIT = 64 * 2**30
 
 
@@ -33,7 +33,7 @@ def read_report_part(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64], 
 
 
 def take_part(path: Path, arrays: dict[str, NDArray[Any]], part: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Take images and targets of a part out of the arrays, so that the caller decides when the images are freed."""
+    """Remove images and targets of a part from the arrays and return them; the caller decides when to free them."""
     images, targets = arrays.pop(f"{part}_images"), arrays.pop(f"{part}_targets")
     _check_images(path, f"{part}_images", images)
     if targets.dtype.kind not in "iu" or targets.shape != (len(images),):
@@ -47,7 +47,7 @@ def take_part(path: Path, arrays: dict[str, NDArray[Any]], part: str) -> tuple[N
 
 
 def class_names(path: Path, arrays: dict[str, NDArray[Any]], key: str, targets: NDArray[Any]) -> tuple[str, ...]:
-    """Return the names in the file, else the numbers; numbers with gaps are a mistake more often than intended."""
+    """Return the names in the file, else the numbers; refuse numbers with gaps, which are usually a mistake."""
     if "classes" in arrays:
         names = arrays["classes"]
         if names.dtype.kind != "U" or names.ndim != 1:
@@ -56,14 +56,14 @@ def class_names(path: Path, arrays: dict[str, NDArray[Any]], key: str, targets: 
     found = np.unique(targets)
     if found[0] != 0 or found[-1] != len(found) - 1:
         raise DataError(
-            f"{key} in {path} has {len(found)} classes, numbered {found[0]}..{found[-1]}: number them "
-            f'0..{len(found) - 1}, or add the names of all of them as "classes"'
+            f"{key} in {path} must number the {len(found)} classes 0..{len(found) - 1}, got {found[0]}..{found[-1]}. "
+            'Renumber them, or add the names of all classes as "classes".'
         )
     return tuple(str(number) for number in found.tolist())
 
 
 def numbered_ids(part: str, count: int) -> NDArray[np.str_]:
-    """Return the ids of samples that have a position and no name: ``part/0``, ``part/1``, ..."""
+    """Return ids for samples without names: ``part/0``, ``part/1``, ..."""
     return np.array([f"{part}/{index}" for index in range(count)], dtype=np.str_)
 
 
@@ -78,6 +78,6 @@ def _check_images(path: Path, key: str, images: NDArray[Any]) -> None:
         raise DataError(f"{key} in {path} must have the shape [N, H, W] or [N, H, W, C], got {list(images.shape)}")
     if images.ndim == 4 and images.shape[3] > MOST_CHANNELS:
         raise DataError(
-            f"{key} in {path} has {images.shape[3]} channels, its shape is {list(images.shape)}: the channels must "
-            "come last. If yours come first, save images.transpose(0, 2, 3, 1)."
+            f"{key} in {path} must have 1 or 3 channels in the last dimension, got {images.shape[3]} of shape "
+            f"{list(images.shape)}. If your channels come first, save images.transpose(0, 2, 3, 1)."
         )

@@ -1,4 +1,4 @@
-"""Image files by name, one by one and as columns."""
+"""Image files by name, as objects and as columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class ListedImage:
-    """A file that is not read yet; size and time say whether it is still the one that was read before."""
+    """A file that is not read yet; its size and time tell whether it changed since it was last read."""
 
     name: str  # "train/cat/0001.jpg", below the folder of the data set
     class_name: str
@@ -21,7 +21,7 @@ class ListedImage:
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Listed images as columns: a million of them take 50 MB, also on the way to another process."""
+    """Listed images as columns: a million images take 50 MB, also when they are sent to another process."""
 
     names: NDArray[np.bytes_]  # [N], UTF-8
     sizes: NDArray[np.int64]  # [N]

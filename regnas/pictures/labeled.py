@@ -1,4 +1,4 @@
-"""Labeled pictures for people to look at: from a folder of class folders or from an npz file."""
+"""Labeled pictures to show to people, from a folder of class folders or from an npz file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LabeledPictures:
 
 
 def open_folder(source: str, folder: Path) -> LabeledPictures:
-    """List the pictures of class folders; none of them is decoded yet."""
+    """List the pictures of class folders without decoding them."""
     listed, classes = list_report_part(folder)
     number = {name: index for index, name in enumerate(classes)}
     names = [image.name for image in listed]
@@ -56,7 +56,7 @@ def open_npz(source: str, path: Path) -> LabeledPictures:
 
 
 def _picture(pixels: NDArray[np.uint8]) -> Image.Image:
-    """[H, W] or [H, W, C] -> a picture: in color if there are three channels, else the first channel in gray."""
+    """Return a picture of pixels [H, W] or [H, W, C]: in color for three channels, else the first channel in gray."""
     if pixels.ndim == 3 and pixels.shape[2] != 3:
         pixels = pixels[:, :, 0]
     return Image.fromarray(np.ascontiguousarray(pixels))

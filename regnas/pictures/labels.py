@@ -1,4 +1,4 @@
-"""Whether the labels of samples can be used."""
+"""Checks of the labels of samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regnas.errors import DataError
 def check_labels(
     source: str, split: str, targets: NDArray[np.int64], ids: NDArray[Any], classes: Sequence[str]
 ) -> None:
-    """Refuse class names that are used twice, targets outside the classes, and samples of one class only."""
+    """Refuse class names that occur twice, targets outside the classes, and samples of a single class."""
     repeated = sorted({name for name in classes if list(classes).count(name) > 1})
     if repeated:
         raise DataError(f'{source}: {len(repeated)} class names are used twice, first "{repeated[0]}"')
@@ -27,7 +27,7 @@ def check_labels(
 
 
 def check_range(split: str, targets: NDArray[np.int64], ids: NDArray[Any], classes: Sequence[str]) -> None:
-    """Refuse targets that are not the number of a class."""
+    """Refuse targets that are not numbers of classes."""
     outside = np.flatnonzero((targets < 0) | (targets >= len(classes)))
     if len(outside):
         first = outside[0]

@@ -1,4 +1,4 @@
-"""Which images a folder of class folders holds."""
+"""The images in a folder of class folders."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ REPORT_PARTS = ("test", "val")
 
 
 def list_folder(folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
-    """The images to train and to report on; everything that can be wrong with the folders is found before decoding."""
+    """Return the images of train/ and of test/; find all problems of the folders before any image is decoded."""
     if not folder.is_dir():
         raise DataError(f"the image folder {folder} does not exist")
     if not (folder / "train").is_dir():
-        raise DataError(f"{folder} has no folder train/: it has to hold a folder of images for each class")
+        raise DataError(f"{folder} must have a folder train/ with a folder of images per class, got none")
     held_back = next((part for part in REPORT_PARTS if (folder / part).is_dir()), None)
     if held_back is None:
-        raise DataError(f"{folder} has no folder test/ (or val/): it has to hold images to report on")
+        raise DataError(f"{folder} must have a folder test/ (or val/) with images to report on, got none")
     train, report = list_part(folder, "train"), list_part(folder, held_back)
     trained = {image.class_name for image in train}
     if len(trained) < 2:
-        raise DataError(f'{folder / "train"} has one class folder, "{next(iter(trained))}": two classes are needed')
+        raise DataError(f'{folder / "train"} must have at least two class folders, got one, "{next(iter(trained))}"')
     unseen = sorted({image.class_name for image in report} - trained)
     if unseen:
         names = ", ".join(f'"{name}"' for name in unseen)
@@ -35,10 +35,10 @@ def list_folder(folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
 
 
 def list_report_part(folder: Path) -> tuple[list[ListedImage], tuple[str, ...]]:
-    """List the images of test/ or val/ if there is one, else of the folder itself; and the classes."""
+    """Return the images of test/ or val/, else of the folder itself, and the classes."""
     part = next((name for name in REPORT_PARTS if (folder / name).is_dir()), "")
     if not part and (folder / "train").is_dir():
-        raise DataError(f"{folder} has train/ and no test/ (or val/): give a folder of class folders")
+        raise DataError(f"{folder} must have test/ (or val/) beside train/, got none. Give a folder of class folders.")
     listed = list_part(folder, part)
     known = {image.class_name for image in listed}
     if part and (folder / "train").is_dir():
@@ -47,13 +47,15 @@ def list_report_part(folder: Path) -> tuple[list[ListedImage], tuple[str, ...]]:
 
 
 def list_part(folder: Path, part: str) -> list[ListedImage]:
-    """All images of ``folder/part/<class>/``, ordered by class and name; every class has to have one.
+    """Return all images of ``folder/part/<class>/``, ordered by class and name; every class must have one.
 
-    Without a part, those of ``folder/<class>/``.
+    Without a part, return those of ``folder/<class>/``.
     """
     classes = class_folders(folder / part)
     if not classes:
-        raise DataError(f"{folder / part} has no class folders: put the images of each class into a folder of its own")
+        raise DataError(
+            f"{folder / part} must have class folders, got none. Put the images of each class into a folder."
+        )
     above = f"{part}/" if part else ""
     listed: list[ListedImage] = []
     empty: list[str] = []
@@ -66,8 +68,8 @@ def list_part(folder: Path, part: str) -> list[ListedImage]:
             empty.append(class_name)
     if empty:
         raise DataError(
-            f"{len(empty)} of {len(classes)} class folders of {folder / part} have no images, first "
-            f'"{empty[0]}": fill or remove them (images end in {" ".join(sorted(SUFFIXES))})'
+            f"all class folders of {folder / part} must have images, got {len(empty)} of {len(classes)} without, first "
+            f'"{empty[0]}". Fill or remove them (images end in {" ".join(sorted(SUFFIXES))}).'
         )
     _check_names(folder, listed)
     return listed
@@ -90,14 +92,14 @@ def _below(folder: Path, name: str, class_name: str, above: frozenset[str] = fro
         elif entry.name.lower().endswith(SUFFIXES):
             try:
                 status = entry.stat()
-            except OSError:  # a dangling link is listed, so that decoding counts it among the unreadable
+            except OSError:  # list a dangling link: decoding then counts it as unreadable
                 yield ListedImage(entry_name, class_name, -1, -1)
             else:
                 yield ListedImage(entry_name, class_name, status.st_size, status.st_mtime_ns)
 
 
 def _check_names(folder: Path, listed: list[ListedImage]) -> None:
-    """Ids go into JSON and tables, which hold text; a file system holds any bytes."""
+    """Refuse names that are not text: ids go into JSON and tables, but a file system allows any bytes."""
     foreign = [image.name for image in listed if not _is_text(image.name)]
     if foreign:
         raise DataError(f"{len(foreign):,} file names in {folder} are not UTF-8, first {foreign[0]!a}: rename them")

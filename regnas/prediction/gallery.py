@@ -11,8 +11,8 @@ from regnas.comparison.gallery.contents import Pictures
 from regnas.errors import ConfigurationError
 from regnas.flips import Predictions
 from regnas.pictures.labeled import open_folder, open_npz
-from regnas.prediction.outputs import check_output
 from regnas.runs.folder import RUN
+from regnas.runtime.files import check_output
 from regnas.runtime.signals import stop_unwritten
 
 MOST = 2000

@@ -16,7 +16,7 @@ from regnas.flips import Predictions
 from regnas.prediction.classes import outputs_by_class
 from regnas.prediction.data import Samples, samples_of
 from regnas.prediction.models import Classifier, load_classifier
-from regnas.prediction.outputs import check_output
+from regnas.runtime.files import check_output
 from regnas.runtime.machine import choose_device
 from regnas.runtime.progress import track
 from regnas.runtime.signals import stop_unwritten

@@ -78,7 +78,7 @@ def chosen_toml(choices: Sequence[Choice]) -> str:
 
 def _tried(choice: Choice) -> str:
     if not choice.tried:
-        return "chosen by an earlier run, from the configuration; --tune chooses again"
+        return "chosen by an earlier run, from the configuration"
     return ", ".join(f"{each.value:g}: {percent(each.error_rate)} / {percent(each.nfr)}" for each in choice.tried)
 
 

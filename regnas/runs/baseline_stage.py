@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from regnas.components.builder import auto_keys
+from regnas.components.registry import summary_of
 from regnas.flips import Predictions
 from regnas.networks import parameters_of
 from regnas.report.family.contents import ReportedMethod
@@ -51,7 +52,7 @@ def _report_inherited(
         for member, architecture in track(members.items(), f"predict {label}", len(members))
     }
     return reported_family(
-        job, label, baseline.title, _first_line(baseline), members, predictions, supernet_training_macs(job)
+        job, label, baseline.title, summary_of(baseline), members, predictions, supernet_training_macs(job)
     )
 
 
@@ -80,7 +81,7 @@ def train_baselines(job: Job, members: Mapping[str, Architecture]) -> TrainedBas
         label: ReportedMethod(
             name=label,
             title=method.title,
-            description=_first_line(method),
+            description=summary_of(method),
             predictions=tuple(predictions[label, member] for member in members),
             architectures=tuple(members.values()),
             macs=tuple(trials.store.macs(model) for model in plans[label].values()),  # of an ensemble, of all members
@@ -149,7 +150,3 @@ def _note_clipping(job: Job, store: ModelStore, plans: Mapping[str, Mapping[str,
     trainings = clipped_trainings(store, {label: list(plan.values()) for label, plan in plans.items()})
     known = {f"{each.method}, {each.training}": each.clipping for each in trainings}
     job.folder.add(CLIPPING, {name: counts.to_json() for name, counts in known.items() if counts is not None})
-
-
-def _first_line(baseline: Baseline) -> str:
-    return (type(baseline).__doc__ or "").splitlines()[0]

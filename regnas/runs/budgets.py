@@ -30,20 +30,20 @@ def parse_added(texts: Sequence[str], known: Mapping[str, str]) -> dict[str, str
         name = (match and match["name"]) or (opening[0].replace(" ", "").replace(".", "_") if opening else "")
         _parse(budget)
         if added.get(name, budget) != budget:
-            raise ConfigurationError(f'--add-budget {text}: "{name}" is {added[name]} already: give it another name')
+            raise ConfigurationError(f'`add_budgets` {text}: "{name}" is {added[name]} already. Choose another name.')
         added[name] = budget
     return added
 
 
 def _insert(budgets: Mapping[str, Budget], name: str, budget: Budget) -> dict[str, Budget]:
     if name in budgets:
-        raise ConfigurationError(f"--add-budget {name}: the family has a budget of this name ({budgets[name]})")
+        raise ConfigurationError(f"`add_budgets` {name}: the family has a budget of this name ({budgets[name]})")
     smaller = {other: own for other, own in budgets.items() if budget.exceeds(own)}
     larger = {other: own for other, own in budgets.items() if own.exceeds(budget)}
     unordered = [other for other in budgets if other not in smaller and other not in larger]
     if unordered:
         raise ConfigurationError(
-            f"--add-budget {name}: {budget} is neither larger nor smaller than budgets.{unordered[0]} "
+            f"`add_budgets` {name}: {budget} is neither larger nor smaller than budgets.{unordered[0]} "
             f"({budgets[unordered[0]]})"
         )
     return smaller | {name: budget} | larger
@@ -53,4 +53,4 @@ def _parse(text: str) -> Budget:
     try:
         return Budget.parse(text)
     except ValueError as error:
-        raise ConfigurationError(f"--add-budget: {error}") from None
+        raise ConfigurationError(f"`add_budgets`: {error}") from None

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import PlainValidator
 
 from regnas.components.builder import Builder
-from regnas.components.rate import Rate, shown_rate
+from regnas.components.rate import Rate, format_rate
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
 from regnas.family.polishing import Polishing
@@ -94,7 +94,7 @@ class SearchSettings:
     @property
     def flips_counted(self) -> str:
         """The limit and the old predictions, for people; empty if there is neither."""
-        limit = "" if self.max_nfr is None else f", NFR at most {shown_rate(self.max_nfr)} on the search split"
+        limit = "" if self.max_nfr is None else f", NFR at most {format_rate(self.max_nfr)} on the search split"
         return limit + (f", flips from {self.old_predictions} included" if self.old_predictions else "")
 
 

@@ -1,4 +1,4 @@
-"""The folder of a run: its files, and what the run remembers of itself."""
+"""The folder of a run: its files, and the recorded facts about the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from regnas.runtime.progress import in_stage
 RUN = "run.json"
 FORMAT = 1
 CONDITIONS = ("threads", "processes", "versions")  # facts of their own, beside those of the machine
-CLIPPING = "clipping"  # the fact: of each training that has no record of its own, how many steps were clipped
+CLIPPING = "clipping"  # a fact: clipped steps of each training that has no record of its own
 Reuse = Literal["refuse", "resume", "overwrite"]
 
 log = logging.getLogger("regnas")
@@ -49,13 +49,16 @@ class RunFolder:
         if used and reuse == "overwrite":
             _clear(path)
         elif used and reuse == "refuse":
-            raise ConfigurationError(f"{path} is in use: continue it with --resume, or start anew with --overwrite")
+            raise ConfigurationError(
+                f"{path} must be empty, got files. Continue its run with `resume=True`, or start again with "
+                "`overwrite=True`."
+            )
         elif used:
             folder = cls.open(path)
             if folder.facts["digest"] != digest_of(table):
                 raise ConfigurationError(
-                    f"{path} belongs to another configuration ({_difference(folder.facts['configuration'], table)}): "
-                    "choose another --out, or start anew with --overwrite"
+                    f"{path} belongs to another configuration ({_difference(folder.facts['configuration'], table)}). "
+                    "Choose another `out`."
                 )
             return folder
         facts = {
@@ -88,7 +91,7 @@ class RunFolder:
 
     @property
     def processes(self) -> int:
-        """How many began to train the supernet together; ``batch_size`` images each make up a step."""
+        """The number of processes that train the supernet; a step has ``batch_size`` images of each."""
         return int(self.facts.get("processes", 1))
 
     @property
@@ -103,29 +106,28 @@ class RunFolder:
     @property
     def label(self) -> str:
         """The name of this run in a database that it shares with others."""
-        # Runs of earlier versions have no id: the digest of the configuration stands for it.
-        return f"{self.facts['name']} {self.facts.get('id', self.facts['digest'][:12])}"
+        return f"{self.facts['name']} {self.facts['id']}"
 
     def save(self) -> None:
         if not self.reads_only:
             write_json(self.path / RUN, self.facts)
 
     def check_machine(self, machine: dict[str, Any], allow_inexact: bool) -> None:
-        """Refuse to continue under other conditions, which change the bits of the result, unless the user allows it.
+        """Refuse to continue under other conditions unless the user allows it: they change the bits of the result.
 
-        The number of processes counts until the supernet is trained; one process does what follows.
+        The number of processes matters until the supernet is trained; the later stages run in one process.
         """
         recorded = {**self.facts["machine"], "threads": self.facts["threads"], "versions": self.facts["versions"]}
         recorded["processes"] = machine.get("processes", 1) if self.supernet_trained else self.processes
         changed = differences(recorded, machine)
         if changed and not allow_inexact:
             raise ConfigurationError(
-                f"{self.path} was begun under other conditions ({'; '.join(changed[:3])}), and the result would not be "
-                "the same bit for bit: add --allow-inexact to continue anyway"
+                f"{self.path} was started under other conditions ({'; '.join(changed[:3])}), so the result would not "
+                "be the same bit for bit. Continue anyway with `allow_inexact=True`."
             )
 
     def conditions(self) -> dict[str, str]:
-        """Describe the machine and the versions, for people."""
+        """Describe the machine and the versions for the report."""
         machine, versions = self.facts["machine"], self.facts["versions"]
         together = f", {self.processes} processes for the supernet" if self.processes > 1 else ""
         return {
@@ -137,18 +139,18 @@ class RunFolder:
         recorded = self.facts["data"]
         if recorded is not None and recorded["digest"] != summary["digest"]:
             raise ArtifactError(
-                f"the data set is not the one that {self.path} was begun with (digest {summary['digest'][:12]}…, "
+                f"the data set is not the one that {self.path} was started with (digest {summary['digest'][:12]}…, "
                 f"recorded {recorded['digest'][:12]}…)"
             )
         self.facts["data"] = summary
         self.save()
 
     def check_file(self, fact: str, name: str, sha256: str) -> None:
-        """Refuse a file that differs from the one of the same name that the run was begun with."""
+        """Refuse a file that differs from the one that the run was started with."""
         recorded = self.facts.get(fact, sha256)
         if recorded != sha256:
             raise ArtifactError(
-                f"{fact}: {name} is not what {self.path} was begun with (sha256 {sha256[:12]}…, recorded "
+                f"{fact}: {name} is not what {self.path} was started with (sha256 {sha256[:12]}…, recorded "
                 f"{recorded[:12]}…)"
             )
         self.keep(fact, sha256)
@@ -163,7 +165,7 @@ class RunFolder:
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Report the block as a stage, and add its seconds to those that the stage took before."""
+        """Report the block as a stage, and add its seconds to those of earlier calls."""
         started = time.monotonic()
         try:
             with in_stage(stage) as beginning:
@@ -176,19 +178,19 @@ class RunFolder:
 
 
 def check_space(path: Path, needed_bytes: int) -> None:
-    """Refuse to start if the disk has no room for what the run writes."""
+    """Refuse to start if the disk has no room for the files of the run."""
     free = shutil.disk_usage(path).free
     if free < needed_bytes:
         raise EnvironmentProblem(
-            f"{path} has {free / 2**20:,.0f} MiB of free disk, the run needs about {needed_bytes / 2**20:,.0f} MiB: "
-            "free some space or choose another --out"
+            f"{path} must have about {needed_bytes / 2**20:,.0f} MiB of free disk, got {free / 2**20:,.0f} MiB. "
+            "Free some space, or choose another `out`."
         )
 
 
 def _clear(path: Path) -> None:
     """Delete a run; refuse a folder that is not a run."""
     if not (path / RUN).exists():
-        raise ConfigurationError(f"{path} is not empty and holds no run of regnas: --overwrite deletes runs only")
+        raise ConfigurationError(f"{path} has files but no run; `overwrite` deletes only runs. Choose another `out`.")
     for entry in path.iterdir():
         if entry.name == LOCK:
             continue
@@ -199,7 +201,7 @@ def _clear(path: Path) -> None:
 
 
 def _difference(recorded: Any, given: Any, where: str = "") -> str:
-    """Name the first place where two configurations differ, for people."""
+    """Describe the first place where two configurations differ."""
     if isinstance(recorded, dict) and isinstance(given, dict):
         for key in [*recorded, *(key for key in given if key not in recorded)]:
             if recorded.get(key) != given.get(key):

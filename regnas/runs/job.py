@@ -155,7 +155,7 @@ def _old_predictions(file: str, splits: Splits, folder: RunFolder) -> dict[str, 
     except ArtifactError as error:
         raise ArtifactError(
             f"search.old_predictions: {error}. Write the file with `regnas predict MODEL CONFIG --split search --out "
-            "old.npz`"
+            "old.npz`."
         ) from None
     folder.check_file("old_predictions", file, sha256_of(Path(file)))
     return {OLD: predictions}

@@ -1,4 +1,4 @@
-"""A run while it is worked on: found by its name, held by one process, and logged."""
+"""A run in progress: found by its name, locked by one process, and logged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from regnas.errors import ConfigurationError, Interrupted
+from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runs.folder import RUN, Reuse, RunFolder
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Loaded = TypeVar("Loaded", bound="LoadedConfig[Any]")
 
 def reuse_of(resume: bool, overwrite: bool) -> Reuse:
     if resume and overwrite:
-        raise ConfigurationError("resume and overwrite exclude each other: choose one of them")
+        raise ConfigurationError("`resume` and `overwrite` exclude each other. Choose one.")
     return "overwrite" if overwrite else "resume" if resume else "refuse"
 
 
@@ -46,7 +46,7 @@ def find_run(
     changes: Changes,
     parse: Callable[[str, dict[str, Any]], Loaded],
 ) -> tuple[Loaded, Path]:
-    """Find what to run and where.
+    """Find the configuration and the folder of a run.
 
     Args:
         source: A preset, a configuration file, a run folder, or the tables of a configuration.
@@ -61,16 +61,16 @@ def find_run(
 
     if isinstance(source, Mapping):
         if out is None:
-            raise ConfigurationError("out must name the run folder if the configuration is a dict, got None")
+            raise ConfigurationError("`out` must name the run folder if the configuration is a dict, got None")
         table = _plain(source)
         change(table, changes)
         return parse(Path(out).name, table), Path(out)
     if is_run_folder(source):
         path = Path(source)
         if changes:
-            raise ConfigurationError(f"{path} has its configuration already: --set goes with a configuration")
+            raise ConfigurationError(f"{path} has a configuration: `set` is only for a new run")
         if out is not None and Path(out).resolve() != path.resolve():
-            raise ConfigurationError(f"{path} is a run folder: leave out --out {out}, or name a configuration")
+            raise ConfigurationError(f"{path} is a run folder. Leave out `out` ({out}), or name a configuration.")
         facts = RunFolder.open(path).facts
         return parse(facts["name"], facts["configuration"]), path
     name, table = load_table(os.fspath(source), changes)
@@ -85,9 +85,9 @@ def run_session(
     allow_inexact: bool,
     processes: Processes | None = None,
 ) -> Iterator[RunFolder]:
-    """Hold, check and log to the run folder for the length of the block.
+    """Lock and check the run folder, and log to it, for the length of the block.
 
-    If there are several processes, the main process does all that; the others read.
+    If there are several processes, the main process does this, and the others only read.
     """
     from regnas.runtime.lock import exclusive
     from regnas.runtime.machine import describe_machine
@@ -113,7 +113,7 @@ def run_session(
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Let torch use so many threads; 0 leaves their number as it is."""
+    """Let torch use ``count`` threads for the block; 0 keeps their number."""
     import torch
 
     before = torch.get_num_threads()
@@ -145,16 +145,16 @@ def _log_to(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _interruptible(path: Path) -> Iterator[None]:
-    """Say in ``Interrupted`` which run can be continued."""
+    """Record in an error which run can be continued."""
     try:
         yield
-    except Interrupted as error:
+    except (Interrupted, EnvironmentProblem) as error:
         error.run = path
         raise
 
 
 def _plain(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Copy the tables as the values that TOML and JSON share; paths become texts."""
+    """Return a copy with the values that TOML and JSON share; paths become texts."""
     try:
         plain: dict[str, Any] = json.loads(json.dumps(copy.deepcopy(dict(tables)), default=os.fspath))
     except TypeError as error:

@@ -1,1 +1,1 @@
-"""What every layer may lean on: files that are whole or absent, keyed randomness, progress, signals."""
+"""What every layer may use: files that are complete or absent, keyed randomness, progress, signals."""

@@ -1,7 +1,7 @@
-"""Files that are either whole or absent.
+"""Files that are either complete or absent, and the folder of the cache.
 
 Every file is written under a temporary name in the same folder, flushed to the disk and renamed. A process that is
-killed at any moment leaves the old file or the new one, never a part of one.
+killed at any moment leaves the old file or the new one, never a part of either.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from regnas.errors import ArtifactError, EnvironmentProblem
+from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -48,7 +48,7 @@ def write_through(path: Path, write: Callable[[Path], None]) -> None:
         try:
             allowed_by_umask = stat.S_IMODE(temporary.stat().st_mode)
             write(temporary)
-            temporary.chmod(allowed_by_umask)  # safetensors makes a file of its own, for its owner alone
+            temporary.chmod(allowed_by_umask)  # safetensors creates a file that only its owner can read
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
             temporary.replace(path)
@@ -59,18 +59,35 @@ def write_through(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def environment_problem(error: OSError, path: Path) -> EnvironmentProblem:
-    """Describe in one line a disk that is full or a folder that cannot be written."""
+    """Describe in one line why a file cannot be written, and what helps."""
     remedy = {
-        errno.ENOSPC: "free some space and start again with --resume",
-        errno.EDQUOT: "free some of the quota and start again with --resume",
-        errno.EACCES: "choose a folder that you may write with --out",
-        errno.EPERM: "choose a folder that you may write with --out",
-        errno.EROFS: "choose a folder that is not read-only with --out",
-    }.get(error.errno or 0, "check that the folder exists and can be written")
-    return EnvironmentProblem(f"cannot write {path}: {error.strerror or error}; {remedy}")
+        errno.ENOSPC: "Free some disk space.",
+        errno.EDQUOT: "Free some of your disk quota.",
+        errno.EACCES: "Choose a folder that you may write to.",
+        errno.EPERM: "Choose a folder that you may write to.",
+        errno.EROFS: "Choose a folder that is not read-only.",
+    }.get(error.errno or 0, "Check that the folder exists and that you may write to it.")
+    return EnvironmentProblem(f"cannot write {path}: {error.strerror or error}. {remedy}")
+
+
+def check_output(path: Path, suffix: str, overwrite: bool) -> None:
+    """Check before the work whether its file can be written.
+
+    Refuse another suffix, a file that exists, and a folder that cannot be written.
+    """
+    if path.suffix != suffix:
+        raise ConfigurationError(f"`out` must end in {suffix}, got {path}")
+    if path.is_dir():
+        raise ConfigurationError(f"`out` must be a file, got the folder {path}")
+    if path.exists() and not overwrite:
+        raise ConfigurationError(f"{path} exists. Choose another file, or replace it with `overwrite=True`.")
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise EnvironmentProblem(f"cannot write {path}: {above} must be a folder that you may write to")
 
 
 def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file, in hexadecimal digits."""
     try:
         with path.open("rb") as source:
             return hashlib.file_digest(source, "sha256").hexdigest()
@@ -79,10 +96,10 @@ def sha256_of(path: Path) -> str:
 
 
 def check_sha256(path: Path, expected: str) -> None:
-    """Refuse a file whose content differs from what was recorded, before anything parses it."""
+    """Refuse a file whose content differs from the recorded one, before anything parses it."""
     found = sha256_of(path)
     if found != expected:
-        raise ArtifactError(f"{path} is damaged: its sha256 is {found[:12]}…, recorded was {expected[:12]}…")
+        raise ArtifactError(f"{path} is damaged: its sha256 must be {expected[:12]}…, got {found[:12]}…")
 
 
 def read_json(path: Path) -> Any:
@@ -103,6 +120,15 @@ def require_keys(table: Mapping[str, Any], keys: tuple[str, ...], where: Path) -
     missing = [key for key in keys if key not in table]
     if missing:
         raise ArtifactError(f"{where} lacks {', '.join(missing)}: it was not written by this version of regnas")
+
+
+def cache_folder() -> Path:
+    """Return ``$XDG_CACHE_HOME/regnas``, by default ``~/.cache/regnas``, for what can be made or downloaded again.
+
+    A relative ``XDG_CACHE_HOME`` is ignored, as the XDG Base Directory Specification requires.
+    """
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()) / "regnas"  # noqa: PTH117
 
 
 def _ignore(_: object) -> None:

@@ -1,4 +1,4 @@
-"""Whether another process can import what it is sent."""
+"""Check that another process can import what it is sent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_importable(value: Any) -> None:
 class _Checker(ForkingPickler):
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor | np.ndarray):
-            return int, ()  # not copied: data define no class
+            return int, ()  # not copied: an array defines no class
         if isinstance(value, type) and _is_interactive(value):
             raise ConfigurationError(
                 f"the number of workers must be 1, got more: worker processes cannot import {value.__name__}, which "
@@ -34,6 +34,9 @@ class _Checker(ForkingPickler):
 
 
 def _is_interactive(kind: type) -> bool:
-    """A spawned process imports the file of the main program; a notebook, a console and ``python -c`` have none."""
+    """Return whether a spawned process cannot import the class.
+
+    It imports the file of the main program. A notebook, a console and ``python -c`` have no such file.
+    """
     main = sys.modules["__main__"]
     return kind.__module__ == "__main__" and not hasattr(main, "__file__") and main.__spec__ is None

@@ -1,4 +1,4 @@
-"""One process at a time in a run folder."""
+"""A lock that lets one process at a time work in a folder."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ POLL_SECONDS = 0.5
 
 @contextmanager
 def exclusive(folder: Path, patient: bool = False) -> Iterator[None]:
-    """Hold the folder for the length of the block; the system releases it if the process dies.
+    """Lock the folder for the length of the block; the system releases the lock if the process dies.
 
-    If another process holds it, a patient caller waits and any other is refused.
+    If another process holds the lock, a patient caller waits. Any other caller gets an error.
     """
     path = folder / LOCK
     try:
@@ -32,11 +32,11 @@ def exclusive(folder: Path, patient: bool = False) -> Iterator[None]:
     except OSError as error:
         raise environment_problem(error, folder) from error
     with handle:
-        while not _taken(handle):
+        while not _lock(handle):
             if not patient:
                 handle.seek(0)
                 holder = handle.read().strip() or "another process"
-                raise ConfigurationError(f"{folder} is in use by {holder}: wait for it or choose another --out")
+                raise ConfigurationError(f"{folder} is in use by {holder}. Wait for it, or choose another folder.")
             stop_if_asked()
             time.sleep(POLL_SECONDS)
         handle.truncate(0)
@@ -45,7 +45,8 @@ def exclusive(folder: Path, patient: bool = False) -> Iterator[None]:
         yield
 
 
-def _taken(handle: TextIO) -> bool:
+def _lock(handle: TextIO) -> bool:
+    """Lock the file; return False if another process holds the lock."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""What a run must remember of the machine to be repeated bit for bit."""
+"""The facts about a machine that a run records, because they change the bits of its result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # reading what a run remembers must not wait for torch
+if TYPE_CHECKING:  # reading a run folder must not wait for torch
     import torch
 
 PACKAGES = ("regnas", "torch", "torchvision", "numpy", "scipy", "optuna", "safetensors", "scikit-learn")

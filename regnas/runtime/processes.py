@@ -1,7 +1,7 @@
 """The processes that train one network together, as torchrun starts them.
 
-They do the same work on different images and synchronize in sums (gloo on the CPU, nccl on CUDA). Only the first of
-them, the main process, writes, logs and prints. If one fails, all end with its exit code, and one of them says why.
+They do the same work on different images and exchange sums (gloo on the CPU, nccl on CUDA). Only the first one, the
+main process, writes, logs and prints. If one fails, all exit with its exit code, and one of them prints the reason.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from regnas.errors import ConfigurationError, EnvironmentProblem, RegnasError
+from regnas.errors import ConfigurationError, EnvironmentProblem, RegnasError, first_line
 from regnas.runtime.machine import choose_device
 
 Result = TypeVar("Result")
 
 MEETING = timedelta(minutes=5)
-# A process that dies is noticed at once, by its closed connections or by torchrun; loading data may take hours.
+# Long, because loading data may take hours. A dead process is noticed at once: its connections close.
 PATIENCE = timedelta(days=1)
 SILENT = 1000  # added to the exit code of a process that prints no error of its own
 
 
 class FailedElsewhere(RegnasError):
-    """Another process has failed and prints the reason; this one only ends."""
+    """Another process has failed and prints the reason; this one exits without a message."""
 
     def __init__(self, exit_code: int) -> None:
         self.exit_code = exit_code
@@ -40,7 +40,7 @@ class FailedElsewhere(RegnasError):
 
 @dataclass(frozen=True)
 class Processes:
-    """This process, number ``rank`` of ``count``, and on its own machine ``local_rank`` of ``local_count``."""
+    """This process: number ``rank`` of ``count`` processes, and ``local_rank`` of ``local_count`` on its machine."""
 
     rank: int = 0
     count: int = 1
@@ -57,37 +57,38 @@ class Processes:
 
     @property
     def share(self) -> slice:
-        """The samples of a batch that are this process's: every count-th one, so that all shares make up the batch."""
+        """The samples of a batch that this process works on: every ``count``-th one, from ``rank``."""
         return slice(self.rank, None, self.count)
 
     def device(self, wish: str) -> torch.device:
-        """Choose the device for ``machine.device``; on CUDA every process of a machine has a device of its own."""
+        """Choose the device for ``machine.device``; on CUDA, every process of a machine has its own device."""
         if self.is_single:
             return choose_device(wish)
         if wish == "cuda" and not torch.cuda.is_available():
             raise EnvironmentProblem(
-                'machine.device is "cuda", and torch finds no CUDA device here, which nccl needs: '
-                'set machine.device to "cpu"'
+                'machine.device is "cuda", but torch finds no CUDA device on this machine. Set machine.device to "cpu".'
             )
         kind = choose_device(wish).type
         if kind == "cuda":
             devices = torch.cuda.device_count()
             if self.local_count > devices:
                 raise EnvironmentProblem(
-                    f"{self.local_count} processes for {devices} CUDA device{'s' * (devices != 1)} of this machine: "
-                    f"start one for each (torchrun --nproc-per-node {devices})"
+                    f"each process needs a CUDA device of its own, got {self.local_count} processes and {devices} "
+                    f"device{'s' * (devices != 1)}. Start as many processes as devices: "
+                    f"torchrun --nproc-per-node {devices}"
                 )
             device = torch.device("cuda", self.local_rank)
             torch.cuda.set_device(device)
             return device
         if kind != "cpu":
             raise ConfigurationError(
-                f'machine.device "{kind}" is for one process, not for {self.count}: set it to "cpu", or leave torchrun'
+                f'machine.device "{kind}" works with one process only, got {self.count}. Set it to "cpu", or start '
+                "without torchrun."
             )
         return torch.device("cpu")
 
     def sum_(self, tensor: Tensor) -> Tensor:
-        """Sum over all processes, in place, with the same bits in each of them."""
+        """Sum over all processes, in place, with the same bits in each process."""
         if not self.is_single:
             from torch import distributed
 
@@ -96,7 +97,7 @@ class Processes:
         return tensor
 
     def mean(self, value: float) -> float:
-        """Average over all processes, with the same bits in each of them."""
+        """Average over all processes, with the same bits in each process."""
         return value if self.is_single else float(self.sum_(torch.tensor([value], dtype=torch.float64))) / self.count
 
     def gather(self, tensor: Tensor) -> Tensor:
@@ -112,7 +113,7 @@ class Processes:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Leave the block in all processes or in none: the first that failed raises its error, the others only end."""
+        """Synchronize at the end of the block: if one process failed, all fail, and only the first raises its error."""
         if self.is_single:
             yield
             return
@@ -132,7 +133,7 @@ class Processes:
         raise FailedElsewhere(int(codes[speakers[0]]) if speakers else failed[0] - SILENT) from None
 
     def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Work in the first process of every machine, then in the others, which find what it downloaded or cached."""
+        """Work in the first process of every machine, then in the others, which find its downloads and caches."""
         if self.is_single:
             return work()
         results: list[Result] = []
@@ -144,7 +145,7 @@ class Processes:
 
     @contextmanager
     def speaking_once(self) -> Iterator[None]:
-        """Let only the main process raise an error that all of them run into."""
+        """Let only the main process raise an error that occurs in all processes."""
         try:
             yield
         except RegnasError as error:
@@ -153,7 +154,7 @@ class Processes:
             raise FailedElsewhere(error.exit_code) from None
 
     def leave(self) -> None:
-        """Stop synchronizing: from here on, no process waits for the others."""
+        """Disconnect: from here on, no process waits for the others."""
         if self.is_single:
             return
         from torch import distributed
@@ -166,7 +167,7 @@ SINGLE = Processes()
 
 
 def current_processes(environment: Mapping[str, str] = os.environ) -> Processes:
-    """Read which processes torchrun started, from its environment variables; they are not connected yet."""
+    """Read from the environment variables which processes torchrun started; does not connect them."""
     if environment.get("WORLD_SIZE", "1") == "1":
         return SINGLE
     count, rank = _number(environment, "WORLD_SIZE", 1), _number(environment, "RANK", 0)
@@ -197,18 +198,18 @@ def joined(processes: Processes) -> Iterator[None]:
     from torch import distributed
     from torch.distributed.rendezvous import rendezvous
 
-    # Numbers for agreeing lie on the CPU, wherever the network does.
+    # gloo for counts and flags, which are on the CPU; nccl for gradients on CUDA.
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and distributed.is_nccl_available() else "gloo"
     address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     try:
         store, rank, count = next(rendezvous("env://", timeout=MEETING))
         distributed.init_process_group(backend, store=store, rank=rank, world_size=count, timeout=PATIENCE)
     except (RuntimeError, ValueError) as error:
-        summary = str(error).splitlines()[0] if str(error) else type(error).__name__
+        summary = first_line(error)
         with processes.speaking_once():
             raise EnvironmentProblem(
-                f"the {processes.count} processes did not meet at {address} within {MEETING.seconds} s ({summary}): "
-                "check that all were started and reach it"
+                f"the {processes.count} processes did not connect at {address} within {MEETING.seconds} s ({summary}). "
+                "Check that all were started and can reach this address."
             ) from None
     try:
         yield
@@ -235,13 +236,12 @@ def _code(failure: BaseException | None) -> int:
 
 @contextmanager
 def _lost_connections(processes: Processes) -> Iterator[None]:
-    """Turn the closed connections of a process that ended into an error, which only the main process prints."""
+    """Turn a connection that another process closed into an error, which only the main process prints."""
     try:
         yield
     except RuntimeError as error:
         if not processes.is_main:
             raise FailedElsewhere(EnvironmentProblem.exit_code) from None
-        summary = str(error).splitlines()[0]
         raise EnvironmentProblem(
-            f"another of the {processes.count} processes has ended ({summary}): start again with --resume"
+            f"another of the {processes.count} processes has ended ({first_line(error)})"
         ) from None

@@ -1,7 +1,7 @@
-"""Progress of long work, as events for whoever listens.
+"""Progress of long work, as events for a listener.
 
-Work that takes long reports itself through a ``Bar`` or ``track``. Nothing is printed here: without a listener the work
-is silent, and the command line listens with bars or lines (``regnas.cli.progress``).
+Long work reports its progress through ``Bar`` or ``track``. This module prints nothing. The command line listens, and
+shows bars or lines (``regnas.cli.progress``).
 
 >>> with listening(lambda event: print(event.description, event.done, "of", event.total)):
 ...     for letter in track("ab", "letters", 2):
@@ -26,16 +26,16 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Progress:
-    """One report of work under way.
+    """The state of work in progress.
 
     Attributes:
         stage: The stage of the run, such as ``"export"``; empty outside of a run.
         stage_number: Its number among the stages of this call, from 1; 0 if they are not counted.
         stages: The number of stages of this call.
         description: The work inside the stage, such as ``"search family medium"``; empty when a stage begins.
-        done: The steps that are done, those of an earlier call included.
-        total: The steps that there are.
-        note: How it goes, such as ``"loss 0.312"``.
+        done: The number of steps that are done, including those of an earlier call.
+        total: The number of all steps.
+        note: A measured value, such as ``"loss 0.312"``.
         finished: Whether this is the last report of this work.
     """
 
@@ -65,7 +65,7 @@ _stage: ContextVar[str] = ContextVar("stage", default="")
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Report all progress inside the block to ``listener``; None leaves the listener that there is."""
+    """Report all progress inside the block to ``listener``; None keeps the current listener."""
     token = _listener.set(listener or _listener.get())
     try:
         yield
@@ -75,7 +75,7 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 @contextmanager
 def planned_stages(stages: Sequence[str]) -> Iterator[None]:
-    """Count the stages inside the block: these, in this order."""
+    """Number the stages inside the block, which follow in this order."""
     token = _planned.set(tuple(stages))
     try:
         yield
@@ -85,7 +85,7 @@ def planned_stages(stages: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def in_stage(stage: str) -> Iterator[Progress]:
-    """Report all progress inside the block as a part of this stage, beginning with the stage itself."""
+    """Report the beginning of a stage, and all progress inside the block as part of it."""
     token = _stage.set(stage)
     try:
         beginning = _progress("")
@@ -98,7 +98,7 @@ def in_stage(stage: str) -> Iterator[Progress]:
 class Bar:
     """``with Bar("train", total=100) as bar: bar.advance(note="loss 0.3")``.
 
-    Bars do not nest; one without a description is silent, for work inside other work.
+    Bars do not nest. A bar without a description reports nothing, for work inside other work.
     """
 
     def __init__(self, description: str, total: int, done: int = 0) -> None:

@@ -1,9 +1,9 @@
-"""What a safetensors file holds, read without torch and without trusting it.
+"""The header of a safetensors file, read without torch and without trusting it.
 
-The file is eight bytes of length, a JSON header and the bytes of the tensors. A header can lie: about its own length,
-about shapes whose tensors would not fit into any memory, about bytes that other tensors have too. So it has to account
-for every byte of the file exactly once, and nothing is allocated for what it merely says: the tensors are views of the
-mapped file.
+A file consists of the length of the header (eight bytes), a JSON header and the bytes of the tensors. A wrong header
+may declare a false length, shapes that do not fit into any memory, or tensors that overlap. It is therefore accepted
+only if it accounts for every byte of the file exactly once. No memory is allocated from the declared sizes: the tensors
+are views of the mapped file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regnas.errors import ArtifactError
+from regnas.errors import ArtifactError, first_line
 
 METADATA = "__metadata__"
 HEADER_LIMIT = 16 * 2**20
@@ -32,7 +32,7 @@ _DTYPES = {
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """Where a tensor lies in its file: bytes ``start`` to ``stop``."""
+    """The place of a tensor in its file: bytes ``start`` to ``stop``."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -41,20 +41,20 @@ class StoredTensor:
 
 
 def read_header(path: Path) -> tuple[dict[str, StoredTensor], dict[str, str]]:
-    """The tensors of the file and its metadata; refused where they do not account for the whole file."""
+    """Return the tensors of the file and its metadata; refuse a header that does not account for the whole file."""
     try:
         size = path.stat().st_size
         with path.open("rb") as source:
             length = int.from_bytes(source.read(_LENGTH), "little")
             if size < _LENGTH or length > min(HEADER_LIMIT, size - _LENGTH):
-                raise _refusal(path, f"it says that its header has {length:,} bytes, of {size:,} in the whole file")
+                raise _refusal(path, f"it declares a header of {length:,} bytes and has {size:,} bytes")
             header = json.loads(source.read(length))
     except FileNotFoundError:
         raise ArtifactError(f"{path} is missing") from None
     except OSError as error:
         raise ArtifactError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
-        raise _refusal(path, f"its header is not JSON: {str(error).splitlines()[0]}") from None
+        raise _refusal(path, f"its header is not JSON: {first_line(error)}") from None
     if not isinstance(header, dict):
         raise _refusal(path, "its header is not a table")
     metadata = header.pop(METADATA, {})
@@ -72,7 +72,7 @@ def read_header(path: Path) -> tuple[dict[str, StoredTensor], dict[str, str]]:
 
 
 def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """Read-only views of the file; 16-bit brain floats and truth values as the integers of the same bits."""
+    """Return read-only views of the file; bfloat16 and booleans as integers with the same bits."""
     tensors, _ = read_header(path)
     content = np.memmap(path, dtype=np.uint8, mode="r")
     return {
@@ -82,7 +82,7 @@ def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def with_metadata(content: bytes, metadata: Mapping[str, str]) -> bytes:
-    """The same file with metadata, sorted: safetensors itself writes it in another order in every process."""
+    """Return the same file with sorted metadata: safetensors writes it in another order in every process."""
     length = int.from_bytes(content[:_LENGTH], "little")
     header = {METADATA: dict(sorted(metadata.items())), **json.loads(content[_LENGTH : _LENGTH + length])}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
@@ -98,7 +98,7 @@ def _stored(name: str, entry: Any, begin: int, path: Path) -> StoredTensor:
     except (KeyError, TypeError, ValueError):
         raise _refusal(path, f'the entry of "{name}" cannot be understood') from None
     if not all(type(number) is int and number >= 0 for number in (*shape, start, stop)):
-        raise _refusal(path, f'shape and place of "{name}" are not whole numbers')
+        raise _refusal(path, f'shape and place of "{name}" are not integers')
     if math.prod(shape) * dtype.itemsize != stop - start:
         raise _refusal(path, f'"{name}" of shape {list(shape)} does not fill its {stop - start:,} bytes')
     return StoredTensor(dtype, shape, begin + start, begin + stop)

@@ -1,10 +1,10 @@
-"""Stop where nothing is lost.
+"""Signals that stop the work only where nothing is lost.
 
-Inside ``with postponed_signals():`` the first SIGINT or SIGTERM only leaves a note; the work calls ``stop_if_asked()``
-at the places where everything is on disk. A second signal ends the process at once.
+Inside ``with postponed_signals():`` the first SIGINT or SIGTERM is only recorded. The work calls ``stop_if_asked()``
+at safe places, where everything is on disk. A second signal ends the process at once.
 
 Inside ``with postponed_interrupt():``, which is for calls from Python, the first SIGINT raises ``KeyboardInterrupt`` at
-the next such place, and the second one raises it at once. The process and its other signals belong to the caller.
+the next safe place, and the second one raises it at once. Other signals are left to the caller.
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ def postponed_signals() -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-        _received.clear()  # what comes next in this process was not asked to stop
+        _received.clear()  # the request does not concern later work in this process
 
 
 @contextmanager
 def postponed_interrupt() -> Iterator[None]:
     """Raise ``KeyboardInterrupt`` at the next safe place for the length of the block.
 
-    Signals stay as they are in other threads than the main one, inside ``postponed_signals``, and if the caller has a
-    handler of its own.
+    Changes nothing outside the main thread, inside ``postponed_signals``, or if the caller has a handler of its own.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -1,23 +1,28 @@
-"""Tensors on disk: safetensors, written whole, checked before they are parsed."""
+"""Tensors in files that are complete or absent and checked before they are parsed; differences and slices."""
 
 from __future__ import annotations
 
 import errno
+import pickle
 import re
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save, save_file
 from torch import Tensor, nn
 
-from regnas.errors import ArtifactError
+from regnas.errors import ArtifactError, RegnasError, first_line
 from regnas.runtime.files import check_sha256, sha256_of, write_bytes, write_through
 from regnas.runtime.safetensors_headers import read_header, with_metadata
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
-    """Write the tensors, with texts in the header where there are any, and return the sha256 of the file."""
+    """Write the tensors, with texts in the header if there are any, and return the sha256 of the file."""
     if metadata:
         write_bytes(path, tensor_bytes(tensors, metadata))
         return sha256_of(path)
@@ -26,7 +31,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[st
     def write(temporary: Path) -> None:
         try:
             save_file(contiguous, temporary)
-        except SafetensorError as error:  # its way to say what the system said: "... (os error 28)"
+        except SafetensorError as error:  # its text ends with the error of the system: "... (os error 28)"
             number = re.search(r"os error (\d+)", str(error))
             raise OSError(int(number[1]) if number else errno.EIO, str(error)) from None
 
@@ -35,7 +40,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[st
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
-    """The content of a safetensors file with texts in its header; the same tensors always give the same bytes."""
+    """Return the content of a safetensors file with texts in its header; the same tensors give the same bytes."""
     return with_metadata(save(_contiguous(tensors)), metadata)
 
 
@@ -45,7 +50,7 @@ def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def load_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
     check_sha256(path, sha256)
-    read_header(path)  # before anything is allocated for what it says
+    read_header(path)  # before any memory is allocated
     try:
         return load_file(path)
     except SafetensorError as error:
@@ -53,7 +58,7 @@ def load_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
 
 
 def load_into(module: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
-    """Fill a module; on any difference of names or shapes say what differs (the first three) and load nothing."""
+    """Fill a module; if names or shapes differ, load nothing and raise an error with the first three differences."""
     different = differences(module.state_dict(), tensors)
     if different:
         raise ArtifactError(f"{source} belongs to another network: {first_three(different)}")
@@ -61,10 +66,10 @@ def load_into(module: nn.Module, tensors: Mapping[str, Tensor], source: Path) ->
 
 
 def differences(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> list[str]:
-    """In which names and shapes the tensors found are not those wanted, each difference for people."""
+    """Describe each difference of names and shapes between the wanted tensors and those found."""
     return [
         *(f"{name} is missing" for name in wanted if name not in found),
-        *(f"{name} is not of this network" for name in found if name not in wanted),
+        *(f"{name} does not belong to this network" for name in found if name not in wanted),
         *(
             f"{name} is {list(found[name].shape)} instead of {list(tensor.shape)}"
             for name, tensor in wanted.items()
@@ -76,3 +81,35 @@ def differences(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> li
 def first_three(different: Sequence[str]) -> str:
     more = f" and {len(different) - 3} more" if len(different) > 3 else ""
     return f"{'; '.join(different[:3])}{more}"
+
+
+def leading_slice(tensor: Tensor, like: Tensor) -> Tensor:
+    """Return the leading part of ``tensor`` in the shape of ``like``, as a view or the tensor itself."""
+    if tensor.shape == like.shape:
+        return tensor
+    return tensor[tuple(slice(size) for size in like.shape)]
+
+
+def load_untrusted(path: Path) -> Any:
+    """Load a file that safetensors or torch.save wrote; never run a pickle. Call it inside ``refuse_unreadable``."""
+    if path.suffix == ".safetensors":
+        return load_file(path)
+    with warnings.catch_warnings(action="ignore"):  # about oddities of damaged files
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+@contextmanager
+def refuse_unreadable(path: Path) -> Iterator[None]:
+    """Turn every error of reading a damaged or foreign file into an ArtifactError."""
+    try:
+        yield
+    except RegnasError:
+        raise
+    except FileNotFoundError:
+        raise ArtifactError(f"{path} is missing") from None
+    except pickle.UnpicklingError:  # torch's text advises to run the pickle
+        raise ArtifactError(
+            f"{path} is damaged or holds more than weights, and pickles are not run. Save only the state dict."
+        ) from None
+    except Exception as error:  # parsing a damaged file raises almost anything
+        raise ArtifactError(f"{path} cannot be read as weights: {first_line(error)}") from None

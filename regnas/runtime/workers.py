@@ -55,16 +55,16 @@ def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None],
         except BrokenProcessPool:
             signals.stop_if_asked()  # torchrun sends its signal to all processes, and these do not postpone it
             raise EnvironmentProblem(
-                "a worker process died, probably out of memory; lower machine.workers and resume"
+                "a worker process died, probably out of memory. Lower machine.workers, and resume."
             ) from None
         finally:
-            # Also on an error in one job: the others stop at their next safe place.
+            # If one job fails, the others stop at their next safe place.
             stop.set()
             pool.shutdown(cancel_futures=True)
 
 
 class WorkerProcess:
-    """One process that is prepared once and then takes calls; if it dies, its calls raise BrokenProcessPool."""
+    """A process that is prepared once and then takes calls; if it dies, its calls raise BrokenProcessPool."""
 
     def __init__(self, prepare: Callable[[Prepared], None], argument: Prepared) -> None:
         check_importable((prepare, argument))
@@ -121,7 +121,7 @@ def _schedule(jobs: Mapping[Job, Sequence[Job]], submit: Callable[[Job], Future[
 
 def _prepare_worker(stop: Event, threads: int) -> None:
     torch.set_num_threads(threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the parent reacts
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_watch, args=(stop,), daemon=True).start()
 

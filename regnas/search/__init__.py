@@ -1,4 +1,4 @@
-"""The search: what is evaluated, what it is worth, what comes next, and the record of it."""
+"""The search: evaluation of candidates, rewards, algorithms, and the study that records them."""
 
 from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, SearchAlgorithm
 from regnas.search.families import OLD, FamilySearch, Order, check_order

@@ -34,10 +34,10 @@ def check_order(order: Order, algorithm: SearchAlgorithm) -> None:
 
 @dataclass(frozen=True)
 class FamilySearch:
-    """Everything that the searches for the members share.
+    """The searches for all members of a family.
 
-    ``old`` are predictions of old models, by name: every member counts its flips from them too, and must be within
-    ``max_nfr`` of them as of each smaller member.
+    ``old`` are predictions of old models, by name: flips from them count for every member, and ``max_nfr`` limits them
+    as it limits flips from smaller members.
     """
 
     space: SearchSpace
@@ -45,7 +45,7 @@ class FamilySearch:
     reward: Reward
     order: Order
     algorithm: SearchAlgorithm
-    candidates: int  # for each budget
+    candidates: int  # per budget
     evaluator: Evaluator
     open_study: Callable[[str], Study]
     key: tuple[Key, ...]
@@ -59,16 +59,16 @@ class FamilySearch:
         return {"smallest_first": self.smallest_first, "joint": self.jointly, "front": self.from_front}[self.order]()
 
     def smallest_first(self) -> Members:
-        """REG-NAS: the smallest by accuracy; each next one contains the one before, with few flips from all before."""
+        """Search as REG-NAS: the smallest by accuracy; each next one contains the one before and has few flips."""
         members: Members = {}
         for name in self.budgets:
             space = self.space.above(list(members.values())[-1]) if members else self.space
             tier = self._tier(name, space, members)
-            members[name] = self._found(tier, self._search("family", tier))
+            members[name] = self._choose(tier, self._search("family", tier))
         return members
 
     def jointly(self) -> Members:
-        """Search for all members at once: chains of networks that contain one another, by one reward over all pairs."""
+        """Search for all members at once: chains of nested networks, by one reward over all pairs."""
         assert isinstance(self.algorithm, Chains)  # by check_order
         chain = search_chains(
             self.space,
@@ -85,17 +85,16 @@ class FamilySearch:
         return dict(zip(self.budgets, chain, strict=True))
 
     def from_front(self) -> Members:
-        """Search all sizes at once, and read every budget from what was found.
+        """Search all sizes at once, and choose the member of every budget among the candidates.
 
-        The smallest is searched for by accuracy, since flips need a reference. Then one search covers all
-        networks that contain it up to the largest budget, with as many candidates as one search for each of the other
-        members would take. Of what it has seen, each budget takes the best that contains the member before; a budget
-        in which there is none takes the best of one more generation, and one in which all have too many flips is
-        searched on its own.
+        The smallest is searched for by accuracy, because flips need a reference. Then one search covers all networks
+        that contain it up to the largest budget, with as many candidates as separate searches for the other members
+        would have. Each budget takes the best candidate that contains the member before. A budget without one takes the
+        best of one more generation, and a budget in which all candidates have too many flips is searched on its own.
         """
         names = list(self.budgets)
         tier = self._tier(names[0], self.space, {})
-        members = {names[0]: self._found(tier, self._search("family", tier))}
+        members = {names[0]: self._choose(tier, self._search("family", tier))}
         if len(names) == 1:
             return members
         smallest = members[names[0]]
@@ -117,7 +116,7 @@ class FamilySearch:
         found = fitting or self._search("family", tier, self.algorithm.generation_size)
         if best(found).violation > 0:
             found = [*fitting, *self._search("family", tier)]
-        return self._found(tier, found)
+        return self._choose(tier, found)
 
     def add(self, members: Members, name: str) -> Members:
         """Add a member for the budget of this name, which contains the smaller ones and is contained in the larger."""
@@ -131,12 +130,12 @@ class FamilySearch:
         if larger:
             space = space.below(next(iter(larger.values())))
         tier = replace(self._tier(name, space, smaller), reward=self.reward, larger=self._predictions(larger))
-        return smaller | {name: self._found(tier, self._search("family", tier))} | larger
+        return smaller | {name: self._choose(tier, self._search("family", tier))} | larger
 
     def accuracy_only(self, smallest: Architecture) -> Members:
-        """Once-for-all: every member by accuracy alone, without containment and with any number of flips.
+        """Search as once-for-all: every member by accuracy only, without containment and with any number of flips.
 
-        ``smallest`` is the family's own, which is searched for in the same way, except if all are found jointly or
+        ``smallest`` is that of the family, because it is searched for in the same way, except in a joint search or if
         flips from old predictions count.
         """
         members: Members = {}
@@ -153,7 +152,7 @@ class FamilySearch:
         reward = self.reward if references else TopOne()
         return Tier(name, space, self.budgets[name], reward, smaller=references, max_nfr=self.max_nfr)
 
-    def _found(self, tier: Tier, trials: list[Trial]) -> Architecture:
+    def _choose(self, tier: Tier, trials: list[Trial]) -> Architecture:
         return best_feasible(tier.name, trials, self.max_nfr).architecture
 
     def _search(self, family: str, tier: Tier, candidates: int | None = None) -> list[Trial]:

@@ -1,4 +1,4 @@
-"""A limit on flips: which candidates meet it, and which of two is better (constraint domination).
+"""A limit on flips: which candidates meet it, and which of two candidates is better (constraint domination).
 
 A candidate is feasible if its NFR against every reference is at most the limit. Feasible candidates come before
 infeasible ones; of two infeasible ones the smaller violation is better; of two feasible ones the higher reward (Deb et
@@ -16,7 +16,7 @@ Standing = tuple[float, float]  # violation, then -reward: the best sorts first
 
 
 class Judged(Protocol):
-    """What a candidate is worth."""
+    """A candidate with its violation and its reward."""
 
     @property
     def violation(self) -> float: ...
@@ -26,7 +26,7 @@ class Judged(Protocol):
 
 
 def excess_over(max_nfr: float | None, measures: Measures) -> float | None:
-    """How far the highest NFR is above the limit, negative below it; None without a limit or without references."""
+    """Return the highest NFR minus the limit; None without a limit or without references."""
     if max_nfr is None or not measures.nfr:
         return None
     return max(measures.nfr.values()) - max_nfr
@@ -41,9 +41,9 @@ def standing(candidate: Judged) -> Standing:
 
 
 def comparable_rewards(told: Sequence[Judged]) -> list[float]:
-    """One number for each candidate, in the order of constraint domination; the rewards themselves if all are feasible.
+    """Return one number per candidate, in the order of constraint domination; the rewards if all are feasible.
 
-    For algorithms that look at nothing but the order.
+    For algorithms that use only the order.
     """
     if all(candidate.violation == 0 for candidate in told):
         return [candidate.reward for candidate in told]

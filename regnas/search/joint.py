@@ -1,10 +1,10 @@
-"""The search for all members of a family at once.
+"""Search for all members of a family at once.
 
-A candidate is a chain: one network for every budget, each containing the one before. Its worth is one reward over the
-whole chain: the mean accuracy of the members, and the flips of all pairs with the worst pair counted once more, so
-that a family is not bought with one bad pair. Chains evolve as single networks do: a child changes one member of its
-parent, between the neighbors that this member has, so that containment holds by construction and a child costs one
-evaluation. Random search draws whole chains. A limit on flips holds for every pair.
+A candidate is a chain: one network per budget, each containing the one before. It has one reward over the whole chain,
+from the mean accuracy of the members and the flips of all pairs, with the worst pair counted twice: a family must not
+have one bad pair. Chains evolve as single networks do. A child changes one member of its parent, between the neighbors
+of this member: containment holds by construction, and a child costs one evaluation. Random search draws whole chains. A
+limit on flips holds for every pair.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from random import Random
 
 from regnas.errors import BudgetInfeasible
 from regnas.flips import Predictions, negative_flip_rate
-from regnas.runtime.collection import settled
+from regnas.runtime.memory import freeze_collector
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
@@ -35,7 +35,7 @@ MOST_TRIES = 100
 
 
 def chain_measures(members: Mapping[str, Predictions], old: Mapping[str, Predictions] | None = None) -> Measures:
-    """Mean Top-1 of the members; the NFR of every pair, ``old`` ones with each member, and the worst once more."""
+    """Return the mean Top-1 of the members and the NFR of every pair, including old models; the worst counts twice."""
     pairs = [*product((old or {}).items(), members.items()), *combinations(members.items(), 2)]
     flips = {f"{small} to {large}": negative_flip_rate(old, new) for (small, old), (large, new) in pairs}
     accuracy = sum(predictions.accuracy for predictions in members.values()) / len(members)
@@ -54,15 +54,15 @@ def search_chains(
     max_nfr: float | None = None,
     old: Mapping[str, Predictions] | None = None,
 ) -> Chain:
-    """The best of as many chains as take ``candidates`` evaluations for each member; what is on record counts."""
+    """Return the best chain after ``candidates`` evaluations per member; those on record count."""
     first = algorithm.generation_size
     if isinstance(algorithm, Evolution):
-        # A chain of the first generation costs an evaluation for every member, a later one for the member that changed.
+        # A chain of the first generation costs one evaluation per member, a later one only that of the changed member.
         total = max(first, candidates * len(budgets) - first * (len(budgets) - 1))
     else:
         total = candidates
     trials = study.trials()
-    with Bar(f"search {key[-2]} {key[-1]}", total, len(trials)) as bar, settled():
+    with Bar(f"search {key[-2]} {key[-1]}", total, len(trials)) as bar, freeze_collector():
         while len(trials) < total:
             begun = len(trials) - len(trials) % first
             generation = _generation(space, list(budgets.values()), trials[:begun], algorithm, chooser(*key, begun))
@@ -97,7 +97,7 @@ def _generation(
     found: dict[Chain, None] = {}
     misses = 0
     while len(found) < algorithm.generation_size and misses < MOST_TRIES:
-        # The neighborhood of the best may be exhausted: from half of the patience on, look anywhere.
+        # The neighborhood of the best may be exhausted: after half of the allowed misses, draw from anywhere.
         if isinstance(algorithm, Evolution) and parents and misses < MOST_TRIES // 2:
             chain = _child(space, budgets, parents, algorithm, random)
         else:
@@ -116,7 +116,7 @@ def _parents(told: Sequence[Trial], evolution: Evolution) -> list[Chain]:
 
 
 def _draw(space: SearchSpace, budgets: Sequence[Budget], random: Random) -> Chain:
-    """Each member above the one before; where none is left above, from the start again."""
+    """Draw each member above the one before; if there is none above it, start again."""
     for _ in range(MOST_TRIES):
         chain: list[Architecture] = []
         try:

@@ -1,9 +1,8 @@
-"""Many finished trials into Optuna's tables at once.
+"""Write many finished trials into Optuna's tables at once.
 
-Optuna's own ``add_trial`` asks the database about every parameter by itself: with the dozens of genes of an
-architecture that takes longer than evaluating a small network. What is written here is the same rows, in a handful of
-statements and one transaction. It is done for the layout of the tables that is known; with any other, Optuna's own way
-is taken.
+Optuna's ``add_trial`` queries the database for every parameter: with the dozens of genes of an architecture, this takes
+longer than evaluating a small network. Here the same rows are written with a few statements in one transaction. If the
+tables have an unknown layout, ``add_trial`` is used.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class TrialWriter:
         self._json: dict[BaseDistribution, str] = {}
 
     def add(self, trials: Sequence[FrozenTrial]) -> None:
-        """All of them or none."""
+        """Add all trials or none."""
         if self._tables is None:
             self._study.add_trials(trials)
             return

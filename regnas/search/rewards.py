@@ -1,4 +1,4 @@
-"""What the search maximizes (REG-NAS: Duggal et al., ECCV 2022). Everything is measured on the search split."""
+"""Rewards that a search maximizes (REG-NAS: Duggal et al., ECCV 2022), measured on the search split."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regnas.components.registry import Registry
 
 @dataclass(frozen=True)
 class Measures:
-    """Of one candidate: its accuracy, and its negative flip rate against each reference by name."""
+    """The accuracy of a candidate, and its negative flip rate against each reference, by name."""
 
     top1: float
     nfr: dict[str, float]
@@ -26,7 +26,7 @@ class Reward(Protocol):
 
 @dataclass(frozen=True)
 class TopOne:
-    """R0 = Top-1, what once-for-all searches for."""
+    """R0 = Top-1, the reward of once-for-all."""
 
     def __call__(self, measures: Measures) -> float:
         return measures.top1

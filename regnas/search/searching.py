@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from regnas.components.rate import shown_rate
+from regnas.components.rate import format_rate
 from regnas.errors import BudgetInfeasible, FlipLimitInfeasible
 from regnas.flips import Predictions, negative_flip_rate
-from regnas.runtime.collection import settled
+from regnas.runtime.memory import freeze_collector
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, chooser
 from regnas.runtime.signals import stop_if_asked
@@ -25,7 +25,7 @@ from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 class Tier:
     """One search: its space, its budget, its reward, the other members of the family, and the limit on flips.
 
-    ``smaller`` holds everything that a candidate must not regress from: smaller members, and old models.
+    ``smaller`` has the references of a candidate: smaller members, and old models.
     """
 
     name: str
@@ -36,14 +36,14 @@ class Tier:
     larger: Mapping[str, Predictions] = field(default_factory=dict)
     max_nfr: float | None = None  # against each of them; None: no limit
 
-    def measured(self, predictions: Predictions) -> Measures:
+    def measure(self, predictions: Predictions) -> Measures:
         """Measure flips from every smaller member to the candidate, and from the candidate to every larger one."""
         flips = {name: negative_flip_rate(member, predictions) for name, member in self.smaller.items()}
         flips |= {name: negative_flip_rate(predictions, member) for name, member in self.larger.items()}
         return Measures(predictions.accuracy, flips)
 
     def trial(self, architecture: Architecture, predictions: Predictions) -> Trial:
-        measures = self.measured(predictions)
+        measures = self.measure(predictions)
         excess = excess_over(self.max_nfr, measures)
         macs = self.space.cost(architecture).macs
         return Trial(architecture, macs, measures, self.reward(measures), excess=excess)
@@ -56,10 +56,10 @@ def search(
     BudgetSampler(tier.space, tier.budget).require_any(f"search for {tier.name}")
     trials = study.trials()
     description = f"search {' '.join(str(part) for part in key[-2:])}"
-    with Bar(description, candidates, len(trials)) as bar, settled():
+    with Bar(description, candidates, len(trials)) as bar, freeze_collector():
         while len(trials) < candidates:
-            # The current generation is asked for again from what was known at its start, so that a search that was
-            # interrupted in the middle of it continues with the same candidates.
+            # Ask for the current generation again, from what was known at its start: a search that was interrupted
+            # within a generation continues with the same candidates.
             begun = len(trials) - len(trials) % algorithm.generation_size
             generation = algorithm.ask(tier.space, tier.budget, trials[:begun], chooser(*key, begun))
             remaining = in_prefix_order(generation[: candidates - begun])[len(trials) - begun :]
@@ -90,8 +90,8 @@ def best_feasible(name: str, trials: Sequence[Trial], max_nfr: float | None) -> 
     worst = max(nfr, key=lambda reference: nfr[reference])
     where = f"from {worst}" if chosen.chain else f"against {worst}"
     raise FlipLimitInfeasible(
-        f"search for {name}: the NFR must be at most {shown_rate(max_nfr)} (search.max_nfr), got "
-        f"{shown_rate(nfr[worst])} {where} at best, with Top-1 {shown_rate(chosen.measures.top1)}, in {len(trials)} "
+        f"search for {name}: the NFR must be at most {format_rate(max_nfr)} (search.max_nfr), got "
+        f"{format_rate(nfr[worst])} {where} at best, with Top-1 {format_rate(chosen.measures.top1)}, in {len(trials)} "
         "candidates. Raise search.max_nfr or search.candidates, or train the members to agree with a lesson from the "
         'teacher "mean" in [curriculum.lessons]'
     )

@@ -1,7 +1,7 @@
-"""Every candidate of a search, on record.
+"""The record of all candidates of a search.
 
-A search is an Optuna study, by default in a SQLite file of the run folder, so that ``optuna-dashboard`` opens it. The
-record is all the state that a search has: resuming reads it.
+A search is an Optuna study, by default in a SQLite file in the run folder, which ``optuna-dashboard`` can open. The
+record is the whole state of a search: resuming reads it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from optuna.storages import RDBStorage
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
-from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
+from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem, first_line
 from regnas.search.feasibility import violation_of
-from regnas.search.genes import distributions
-from regnas.search.optuna_logging import quiet_optuna
+from regnas.search.optuna_tools import distributions, quiet_optuna
 from regnas.search.recording import TrialWriter
 from regnas.search.rewards import Measures
 from regnas.space import Architecture, SearchSpace
 
-# A full disk or a damaged file comes as one or the other, by where optuna meets it.
+# Errors of a full disk or a damaged file; which one depends on where optuna notices it.
 STORAGE_ERRORS = (SQLAlchemyError, optuna.exceptions.StorageInternalError)
 
 
@@ -31,7 +30,7 @@ STORAGE_ERRORS = (SQLAlchemyError, optuna.exceptions.StorageInternalError)
 class Trial:
     """One evaluated candidate; in a joint search the largest member, with all members in ``chain``.
 
-    ``excess`` is how far its highest NFR is above the limit, negative below it; None if flips are not limited.
+    ``excess`` is the highest NFR minus the limit; None if flips are not limited.
     """
 
     architecture: Architecture
@@ -59,22 +58,22 @@ class Study:
                 )
             self._writer = TrialWriter(opened, self._study)
         except STORAGE_ERRORS as error:
-            raise ArtifactError(f"the study {name} cannot be opened: {_first_line(error)}") from None
+            raise ArtifactError(f"the study {name} cannot be opened: {first_line(error)}") from None
 
     def trials(self) -> list[Trial]:
         found = self._study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
         return [_trial(frozen) for frozen in found]
 
     def record(self, trials: Sequence[Trial]) -> None:
-        """Write all of them or none to the database."""
+        """Write all trials or none to the database."""
         try:
-            self._writer.add([self._frozen(trial) for trial in trials])
+            self._writer.add([self._freeze(trial) for trial in trials])
         except STORAGE_ERRORS as error:
             raise EnvironmentProblem(
-                f"a candidate cannot be recorded: {_first_line(error)}; the earlier ones are kept, so resume"
+                f"a candidate cannot be recorded: {first_line(error)}. The earlier ones are kept."
             ) from None
 
-    def _frozen(self, trial: Trial) -> optuna.trial.FrozenTrial:
+    def _freeze(self, trial: Trial) -> optuna.trial.FrozenTrial:
         genes = trial.architecture.genes()
         return optuna.create_trial(
             params=genes,
@@ -97,23 +96,23 @@ def open_storage(url: str) -> RDBStorage:
         shown = make_url(url).render_as_string(hide_password=True)
     except ArgumentError:
         raise ConfigurationError(
-            f'search.storage: "{url}" is not the address of a database, such as postgresql://user:password@host/name'
+            f'search.storage must be an address such as postgresql://user:password@host/name, got "{url}"'
         ) from None
     try:
         with quiet_optuna():
             return RDBStorage(url)
     except ImportError:
         raise EnvironmentProblem(
-            f"{shown} needs a driver that is not installed: for PostgreSQL pip install 'regnas[postgresql]'"
+            f"{shown} needs a driver that is not installed. For PostgreSQL: pip install 'regnas[postgresql]'"
         ) from None
     except OperationalError as error:
         if shown.startswith("sqlite"):  # the file exists and is not a database
-            raise ArtifactError(f"the study {shown} cannot be opened: {_first_line(error)}") from None
+            raise ArtifactError(f"the study {shown} cannot be opened: {first_line(error)}") from None
         raise EnvironmentProblem(
-            f"the database {shown} does not answer: {_first_line(error)}; check that it runs, then start again"
+            f"the database {shown} does not answer: {first_line(error)}. Check that it runs."
         ) from None
     except STORAGE_ERRORS as error:
-        raise ArtifactError(f"the study {shown} cannot be opened: {_first_line(error)}") from None
+        raise ArtifactError(f"the study {shown} cannot be opened: {first_line(error)}") from None
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,3 @@ def _trial(frozen: optuna.trial.FrozenTrial) -> Trial:
         return Trial(architecture, int(attributes["macs"]), measures, float(frozen.value), chain, excess)  # type: ignore[call-overload,arg-type]
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"trial {frozen.number} of the study was not written by regnas ({error!r})") from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]

@@ -1,4 +1,4 @@
-"""Architectures as values: what they are, what contains what, what they cost, and how to draw them (no torch)."""
+"""Architectures as values: containment, costs, and sampling inside a budget (no torch)."""
 
 from regnas.space.architecture import Architecture, Block, Gene, contains
 from regnas.space.budget import Budget, Cost, format_macs

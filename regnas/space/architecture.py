@@ -18,8 +18,8 @@ Gene = int | float
 class Block:
     """The elastic dimensions of one block, by name: ``Block.of(width=16, expansion=2)``.
 
-    The values are what the tensors really have (channels after rounding, not indices into a list of choices), so that
-    comparing two blocks gene by gene compares the tensors.
+    The values are the sizes of the tensors (channels after rounding, not indices into a list of choices). Comparing two
+    blocks gene by gene therefore compares the tensors.
     """
 
     genes: tuple[tuple[str, Gene], ...]
@@ -35,18 +35,18 @@ class Block:
         return ",".join(f"{name}={value:g}" for name, value in self.genes)
 
     def covers(self, other: Block) -> bool:
-        """Every gene of ``self`` is at least that of ``other``."""
+        """Return whether every gene is at least that of ``other``."""
         mine = dict(self.genes)
         return mine.keys() == dict(other.genes).keys() and all(mine[name] >= value for name, value in other.genes)
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """A sub-network: for each stage its active blocks.
+    """A sub-network: the active blocks of each stage.
 
-    Canonical by construction: the depth of a stage is the number of its blocks, and genes of blocks that are not
-    active do not exist, so that two architectures are equal exactly when they are the same network. ``resolution`` is
-    the size to which images are resized, where the space lets that be chosen.
+    Canonical by construction: the depth of a stage is the number of its blocks, and inactive blocks have no genes. Two
+    architectures are equal exactly if they are the same network. ``resolution`` is the size to which images are
+    resized, or None if the space has no such choice.
     """
 
     space: str
@@ -63,13 +63,13 @@ class Architecture:
         return tuple(len(stage) for stage in self.stages)
 
     def blocks(self) -> Iterator[tuple[int, int, Block]]:
-        """(stage, position, block) in the order of the forward pass."""
+        """Yield (stage, position, block) in the order of the forward pass."""
         for stage, blocks in enumerate(self.stages):
             for position, block in enumerate(blocks):
                 yield stage, position, block
 
     def genes(self) -> dict[str, Gene]:
-        """Flat names for tables and dashboards: ``stage1.depth``, ``stage1.block1.width``, ..."""
+        """Return the genes by flat names: ``stage1.depth``, ``stage1.block1.width``, ..."""
         flat: dict[str, Gene] = {} if self.resolution is None else {"resolution": self.resolution}
         flat |= {f"stage{stage + 1}.depth": depth for stage, depth in enumerate(self.depths)}
         for stage, position, block in self.blocks():
@@ -94,10 +94,10 @@ class Architecture:
 
 
 def contains(large: Architecture, small: Architecture) -> bool:
-    """CAS, the architecture constraint of REG-NAS: ``large`` holds every weight of ``small``.
+    """Return whether ``large`` has every weight of ``small`` (CAS, the architecture constraint of REG-NAS).
 
-    Every stage is at least as deep, and every block that is active in the small one is covered by its counterpart. The
-    resolution has no weights, so it does not matter.
+    Every stage must be at least as deep, and every active block of the small one must be covered by its counterpart.
+    The resolution has no weights and does not matter.
     """
     return (
         large.space == small.space

@@ -1,8 +1,8 @@
-"""The graph of a space with its costs in bins: what dynamic programs over the architectures of a budget share.
+"""The graph of a space with its costs in bins, for dynamic programs over the architectures of a budget.
 
-There is an axis for multiply-adds and one each for parameters and latency where the budget limits them. A bin is the
-greatest common divisor of all costs where that leaves few enough bins, and sums are then exact; otherwise every cost
-is rounded down.
+There is an axis for multiply-adds, and one each for parameters and latency if the budget limits them. A bin is the
+greatest common divisor of all costs if that gives few enough bins, and sums are then exact. Otherwise every cost is
+rounded down.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from regnas.space.budget import UNLIMITED, Budget, Cost, format_macs
 from regnas.space.graph import Node, reachable
 from regnas.space.space import SearchSpace
 
-AXIS_SHARES = {1: (1.0,), 2: (0.6, 0.4), 3: (0.5, 0.25, 0.25)}  # of the digits of the most bins, multiply-adds first
+# How the axes share the digits of the largest number of bins, multiply-adds first; by the number of axes.
+AXIS_SHARES = {1: (1.0,), 2: (0.6, 0.4), 3: (0.5, 0.25, 0.25)}
 
-Bins = tuple[int, ...]  # one number for each axis
+Bins = tuple[int, ...]  # one number per axis
 Slices = tuple[slice, ...]
 
 
@@ -32,7 +33,7 @@ class Root(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What the cheapest and the dearest way to go on from a place take, on each axis."""
+    """The costs of the cheapest and of the dearest continuation from a node, on each axis."""
 
     least: Bins
     most: Bins
@@ -42,7 +43,7 @@ class Span(NamedTuple):
         return tuple(most - least + 1 for least, most in zip(self.least, self.most, strict=True))
 
     def overlap(self, other: Span) -> tuple[Slices, Slices]:
-        """Where the bins that both have stand in a table of this span and in one of the other."""
+        """Return the slices of the common bins in a table of this span and in a table of the other."""
         lows = tuple(map(max, self.least, other.least))
         ends = tuple(high + 1 for high in map(min, self.most, other.most))
         here = map(slice, map(sub, lows, self.least), map(sub, ends, self.least))
@@ -50,7 +51,7 @@ class Span(NamedTuple):
         return tuple(here), tuple(there)
 
     def window(self, low: int, high: Bins) -> Slices | None:
-        """Of a table of this span, the part between ``low`` on the first axis and ``high`` on all; None when empty."""
+        """Return the slices of a table between ``low`` on the first axis and ``high`` on all axes; None if empty."""
         ends = [last - start + 1 for last, start in zip(high, self.least, strict=True)]
         if min(ends) <= 0:
             return None
@@ -58,16 +59,16 @@ class Span(NamedTuple):
 
 
 class Way(NamedTuple):
-    edge: int  # its number among the edges of a place
+    edge: int  # its number among the edges of a node
     after: Node
-    span: Span  # of the edge and all that can follow it
+    span: Span  # of the edge and everything that can follow it
 
 
 class BinnedGraph:
-    """Every place of ``space`` that can be reached, in the order of the forward pass, up to ``ceiling``.
+    """Every node of ``space`` that can be reached, in the order of the forward pass, up to ``ceiling``.
 
-    By a node's index: what each edge takes (``taken``), what all that can follow inside the ceiling's window spans
-    (``spans``, None where nothing can), and the edges that can still lead there (``ways``).
+    By the index of a node: the cost of each edge (``taken``), the span of all continuations inside the ceiling's window
+    (``spans``, None if there are none), and the edges that can still lead into the window (``ways``).
     """
 
     def __init__(self, space: SearchSpace, ceiling: Budget, most_bins: int) -> None:
@@ -79,7 +80,7 @@ class BinnedGraph:
             for resolution, (state, stem) in zip(space.resolutions, starts, strict=True)
         ]
         self._axes = _axes(space, ceiling)
-        # What is left for the blocks and the head, at most.
+        # The most that is left for the blocks and the head.
         most = [max(limit - min(axis(stem) for _, stem in starts), 0) for axis, limit in self._axes]
         shares = AXIS_SHARES[len(self._axes)]
         coarse = [left / most_bins**share for left, share in zip(most, shares, strict=True)]
@@ -92,13 +93,13 @@ class BinnedGraph:
         self.exact = self._units == exact
         self._last = tuple(int(left // unit) for left, unit in zip(most, self._units, strict=True))
         self.taken = [[self.bins(edge.cost) for edge in node.edges] for node in self.nodes]
-        # Every cost on the longest way may have lost a part of a bin.
+        # Rounding may have removed a part of a bin from every cost on the longest path.
         self.longest = len(space.stages) + sum(stage.max_depth for stage in space.stages) + 1
         self._first = min(self.window(ceiling, stem, self.longest)[0] for _, stem in starts)
         self._find_ways([range(len(node.edges)) for node in self.nodes])
 
     def within(self, space: SearchSpace) -> BinnedGraph:
-        """The part of the graph that belongs to a narrower space; far quicker than building it anew."""
+        """Return the part of the graph of a narrower space; far quicker than building it again."""
         part = copy(self)
         part.roots = [root for root in self.roots if root.resolution in space.resolutions]
         open_edges: list[list[int]] = [[] for _ in self.nodes]
@@ -120,9 +121,9 @@ class BinnedGraph:
         return tuple(int(axis(cost) // unit) for (axis, _), unit in zip(self._axes, self._units, strict=True))
 
     def window(self, budget: Budget, spent: Cost, rounded: int) -> tuple[int, Bins]:
-        """The bins that the rest may take after ``spent``: the first of multiply-adds, and the last of each axis.
+        """Return the bins left for the rest after ``spent``: the first of multiply-adds, and the last of each axis.
 
-        ``rounded`` is how many costs the rest is at most a sum of: each may have lost a part of a bin.
+        ``rounded`` is the largest number of costs in the rest: rounding may have removed a part of a bin from each.
         """
         low = -int((spent.macs - budget.min_macs) // self._units[0]) - (0 if self.exact else rounded)
         limits = (budget.max_macs, *(limit for _, limit in self._axes[1:]))
@@ -148,14 +149,14 @@ class BinnedGraph:
             wholes = [way.span for way in ways]
             if node.finish is not None and self._inside(head := self.bins(node.finish)):
                 wholes.append(Span(head, head))
-            span = self._asked_for(wholes, *before[node.index]) if wholes else None
+            span = self._needed_span(wholes, *before[node.index]) if wholes else None
             if span is not None:
                 self.spans[node.index] = span
                 first, last = span.least[0], span.most[0]
                 self.ways[node.index] = [w for w in ways if w.span.least[0] <= last and w.span.most[0] >= first]
 
     def _spent_before(self, open_edges: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-        """By node, the least and the most multiply-adds on the ways to it."""
+        """Return by node the least and the most multiply-adds on the paths to it."""
         least, most = [self._last[0]] * len(self.nodes), [0] * len(self.nodes)
         for root in self.roots:
             least[root.node.index] = 0
@@ -169,8 +170,8 @@ class BinnedGraph:
                     most[after] = high + own
         return list(zip(least, most, strict=True))
 
-    def _asked_for(self, wholes: Sequence[Span], least_before: int, most_before: int) -> Span | None:
-        """What spans all of them, as far as it leads into the ceiling's window after what was spent before."""
+    def _needed_span(self, wholes: Sequence[Span], least_before: int, most_before: int) -> Span | None:
+        """Return the span of all of them, limited to what leads into the ceiling's window after the costs before."""
         least = [min(axis) for axis in zip(*(whole.least for whole in wholes), strict=True)]
         most = [max(axis) for axis in zip(*(whole.most for whole in wholes), strict=True)]
         least[0] = max(least[0], self._first - most_before)
@@ -186,12 +187,12 @@ def infeasible(space: SearchSpace, budget: Budget, name: str) -> BudgetInfeasibl
     low, high = space.macs_range
     return BudgetInfeasible(
         f"{name}: no architecture takes {budget}; the attainable range is {format_macs(low)} to {format_macs(high)} "
-        "MACs: move the budget into it or widen its window"
+        "MACs. Move the budget into it, or widen its window."
     )
 
 
 def _axes(space: SearchSpace, ceiling: Budget) -> list[tuple[Callable[[Cost], float], float]]:
-    """What the budget limits, and where."""
+    """Return the costs that the budget limits, with their limits."""
     limit = ceiling.max_macs if ceiling.max_macs < UNLIMITED else space.macs_range[1]
     axes: list[tuple[Callable[[Cost], float], float]] = [(lambda cost: cost.macs, limit)]
     if ceiling.max_parameters is not None:
@@ -202,7 +203,7 @@ def _axes(space: SearchSpace, ceiling: Budget) -> list[tuple[Callable[[Cost], fl
 
 
 def _common_unit(values: list[float]) -> int:
-    """The greatest common divisor, or 0 where there is none since the values are measured and not counted."""
+    """Return the greatest common divisor, or 0 for measured values, which have none."""
     if not all(isinstance(value, int) for value in values):
         return 0
     return math.gcd(*(int(value) for value in values)) or 1

@@ -18,7 +18,7 @@ UNLIMITED = 2**62
 
 
 class Cost(NamedTuple):
-    """What a network, or a part of it, takes for one image; ``latency`` in milliseconds, where a table gives it."""
+    """The cost of a network, or a part of it, per image; ``latency`` in milliseconds, if a table has it."""
 
     macs: int
     parameters: int
@@ -30,7 +30,7 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True)
 class Budget:
-    """The networks with ``min_macs <= MACs <= max_macs`` and at most so many parameters and milliseconds."""
+    """Networks with ``min_macs <= MACs <= max_macs``, up to ``max_parameters`` and ``max_latency`` milliseconds."""
 
     min_macs: int
     max_macs: int
@@ -39,9 +39,9 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """``"300M +- 2 %"``, ``"300M"`` (the same: two percent either side) or ``"<= 300M"``, multiply-adds.
+        """Parse ``"300M +- 2 %"``, ``"300M"`` (the same: two percent on either side) or ``"<= 300M"`` multiply-adds.
 
-        After a comma, or alone: ``"<= 5M parameters"`` and ``"<= 12 ms"``.
+        Other limits follow after a comma, or stand alone: ``"<= 5M parameters"`` and ``"<= 12 ms"``.
         """
         budget = cls(0, UNLIMITED)
         limited: set[str] = set()
@@ -65,8 +65,8 @@ class Budget:
             low, high = round(center * (1 - percent / 100)), round(center * (1 + percent / 100))
             return replace(self, min_macs=low, max_macs=high), "MACs"
         raise ValueError(
-            f'"{text}" is no budget: write "300M +- 2 %" or "<= 300M" (units k, M, G; multiply-adds), and after a '
-            'comma "<= 5M parameters" or "<= 12 ms"'
+            f'a budget must be "300M +- 2 %" or "<= 300M" (multiply-adds; units k, M, G), with "<= 5M parameters" or '
+            f'"<= 12 ms" after a comma, got "{text}"'
         )
 
     def __contains__(self, cost: Cost) -> bool:
@@ -77,7 +77,7 @@ class Budget:
         )
 
     def exceeds(self, smaller: Budget) -> bool:
-        """Whether it leaves room for a larger network: some limit is higher, and none is lower."""
+        """Return whether it allows a larger network: some limit is higher, and none is lower."""
         pairs = [
             (self.max_macs, smaller.max_macs),
             (self.max_parameters or UNLIMITED, smaller.max_parameters or UNLIMITED),
@@ -98,7 +98,7 @@ class Budget:
 
 
 def format_macs(macs: int) -> str:
-    """``1_234_567`` -> ``1.23 M``."""
+    """Return "1.23 M" for 1_234_567."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if macs >= size:
             return f"{macs / size:.3g} {unit}" if macs < 1000 * size else f"{macs / size:,.0f} {unit}"

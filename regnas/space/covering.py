@@ -1,4 +1,4 @@
-"""Few architectures that together have every part of a space."""
+"""A few architectures that together have every part of a space."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from regnas.space.graph import Node, reachable
 from regnas.space.space import SearchSpace
 
 END = -1
-Part = tuple[int, int]  # the index of a place, and which of its edges is taken, or END
+Part = tuple[int, int]  # the index of a node, and the number of the edge taken, or END
 
 
 def covering(space: SearchSpace) -> list[Architecture]:
-    """Architectures that together start and end in all ways and take every block after every state it can follow.
+    """Return architectures that together have every start, every end, and every block after every possible state.
 
-    Again and again the one with the most parts that none before it has. That is a longest path, found backwards: from
-    every place the best way to go on.
+    Greedy: each architecture has the most parts that none before it has. This is a longest path, found backward: the
+    best continuation of every node.
     """
     starts = [space.rules.start(resolution)[0] for resolution in space.resolutions]
     places = reachable(space, starts)
@@ -34,7 +34,7 @@ def covering(space: SearchSpace) -> list[Architecture]:
 
 
 def _following(root: Node, places: list[Node]) -> list[Node]:
-    """The root and all that can come after it, in the same order."""
+    """Return the root and all nodes that can follow it, in the same order."""
     reached = {root.index}
     own = []
     for place in places:
@@ -45,7 +45,7 @@ def _following(root: Node, places: list[Node]) -> list[Node]:
 
 
 def _best_ways(places: list[Node], covered: set[Part]) -> dict[int, tuple[int, int]]:
-    """By the index of every place that leads to an end: the most new parts from there on, and the edge to them."""
+    """Return, by the index of a node that leads to an end, the most new parts from there on, and the edge to them."""
     ways: dict[int, tuple[int, int]] = {}
     for place in reversed(places):
         options = []
@@ -63,7 +63,7 @@ def _best_ways(places: list[Node], covered: set[Part]) -> dict[int, tuple[int, i
 def _walk(
     space: SearchSpace, place: Node, ways: dict[int, tuple[int, int]], covered: set[Part]
 ) -> tuple[tuple[Block, ...], ...]:
-    """The blocks of the best way, stage by stage; its parts are covered from now on."""
+    """Return the blocks of the best path, stage by stage, and mark its parts as covered."""
     stages: list[list[Block]] = [[] for _ in space.stages]
     while (index := ways[place.index][1]) != END:
         covered.add((place.index, index))

@@ -1,4 +1,4 @@
-"""The genes of a space by the flat names that ``Architecture.genes`` gives them."""
+"""The genes of a space by the flat names of ``Architecture.genes``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def block_genes(stage: int, position: int, block: Block) -> list[tuple[str, Gene
 
 
 def gene_choices(space: SearchSpace) -> dict[str, list[Gene]]:
-    """All values of every gene that an architecture of the space can have, in ascending order."""
+    """Return all values that each gene can have in the space, in ascending order."""
     found: dict[str, set[Gene]] = {}
     if sizes := {size for size in space.resolutions if size is not None}:
         found[RESOLUTION] = set(sizes)

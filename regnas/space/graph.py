@@ -1,4 +1,4 @@
-"""A space as a graph: places are the blocks chosen so far and the state they left, edges what may follow."""
+"""A space as a graph: a node is the number of blocks chosen and the state after them, an edge is the next block."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Edge(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """A place in the network: so many blocks of a stage chosen, and the state they left."""
+    """A position in the network: the number of blocks of a stage that are chosen, and the state after them."""
 
     stage: int
     position: int
     index: int = -1  # in the order of the forward pass
     edges: list[Edge] = field(default_factory=list)
-    finish: Cost | None = None  # of the head, where all stages have ended
+    finish: Cost | None = None  # of the head, after the last stage
 
     @cached_property
     def edge_numbers(self) -> dict[Block | None, int]:
@@ -33,9 +33,9 @@ class Node:
 
 
 def reachable(space: SearchSpace, starts: list[State]) -> list[Node]:
-    """Every place that can be reached, in the order of the forward pass, each before all that follow it.
+    """Return every node that can be reached, in the order of the forward pass, each before its successors.
 
-    The first ones are those of the starts, in their order.
+    The nodes of the starts come first, in their order.
     """
     layer: dict[State, Node] = {start: Node(0, 0) for start in starts}
     nodes: list[Node] = []

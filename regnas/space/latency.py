@@ -1,12 +1,12 @@
-"""Latency as a cost: a table of what every part of every network takes, and rules that read it.
+"""Latency as a cost: a table of milliseconds per part of a network, and rules that read it.
 
-The latency of a network is taken to be the sum over its parts (what comes before the blocks, every block, what comes
-after them), as in the tables of ProxylessNAS (Cai et al., ICLR 2019) and Once-for-All (Cai et al., ICLR 2020):
+The latency of a network is modeled as the sum over its parts (the stem, every block, the head), as in the tables of
+ProxylessNAS (Cai et al., ICLR 2019) and Once-for-All (Cai et al., ICLR 2020):
 
     latency(a) = scale * sum over the parts p of a of entries[p]
 
-``scale`` is one number for the whole table: whole networks are timed as well, and it is the median of their times over
-their sums, so that predictions are milliseconds of whole networks and not of parts.
+``scale`` is one number for the whole table. Some whole networks are timed as well, and ``scale`` is the median of their
+times divided by their sums. Predictions are therefore milliseconds of whole networks.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from regnas.space.space import Rules, SearchSpace, State
 
 FORMAT = 1
 _KEYS = ("format", "conditions", "additivity", "entries")
-BUSY = 1.25  # whole networks that take so much longer than their parts were interrupted by other work
-MEASURE_AGAIN = "measure again with `regnas latency-table CONFIG`"
+BUSY = 1.25  # a higher scale means that other work slowed the whole networks down
+MEASURE_AGAIN = "Measure again with `regnas latency-table CONFIG`."
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What was timed, and on which machine; the milliseconds are those of one pass of ``batch_size`` images."""
+    """The networks that were timed, and the machine; milliseconds are those of one pass of ``batch_size`` images."""
 
     space: str
     input_shape: tuple[int, int, int]
@@ -54,16 +54,16 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Additivity:
-    """How well sums of parts foretold the times of ``networks`` whole networks, once multiplied by ``scale``."""
+    """How well sums of parts, multiplied by ``scale``, predict the times of ``networks`` whole networks."""
 
     networks: int
     scale: float
-    median_error: float  # of |foretold / timed - 1|
-    rank_correlation: float | None  # Spearman's; None where all networks are alike
+    median_error: float  # of |predicted / timed - 1|
+    rank_correlation: float | None  # Spearman's; None if all networks have the same cost
 
     def __str__(self) -> str:
         order = "" if self.rank_correlation is None else f", rank correlation {self.rank_correlation:.3f}"
-        busy = " (the machine was busy: better measure again when it is not)" if self.scale > BUSY else ""
+        busy = " (the machine was busy: measure again when it is idle)" if self.scale > BUSY else ""
         return (
             f"sums of parts, multiplied by {self.scale:.3f}, against {self.networks} whole networks: "
             f"median error {100 * self.median_error:.1f} %{order}{busy}"
@@ -84,7 +84,7 @@ class LatencyTable:
     @classmethod
     def from_json(cls, value: Any, source: Path) -> LatencyTable:
         if not isinstance(value, dict):
-            raise ArtifactError(f"{source} is no latency table: it holds no JSON object")
+            raise ArtifactError(f"{source} is not a latency table: it has no JSON object")
         require_keys(value, _KEYS, source)
         if value["format"] != FORMAT:
             raise ArtifactError(f"{source} has format {value['format']}, this version of regnas reads {FORMAT}")
@@ -95,11 +95,11 @@ class LatencyTable:
             problem = next((key for key, latency in entries.items() if not 0 <= latency < math.inf), None)
             scaled = 0 < additivity.scale < math.inf
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ArtifactError(f"{source} is no latency table ({error!r}): {MEASURE_AGAIN}") from None
+            raise ArtifactError(f"{source} is not a latency table ({error!r}). {MEASURE_AGAIN}") from None
         if problem is not None:
-            raise ArtifactError(f"{source}: the part {problem} takes {entries[problem]} ms: {MEASURE_AGAIN}")
+            raise ArtifactError(f"{source}: the part {problem} takes {entries[problem]} ms. {MEASURE_AGAIN}")
         if not scaled:
-            raise ArtifactError(f"{source}: the scale is {additivity.scale}, it must be positive: {MEASURE_AGAIN}")
+            raise ArtifactError(f"{source}: the scale must be positive, got {additivity.scale}. {MEASURE_AGAIN}")
         return cls(conditions, entries, additivity)
 
     @classmethod
@@ -110,7 +110,7 @@ class LatencyTable:
         write_json(path, self.to_json())
 
     def require(self, space: SearchSpace, input_shape: tuple[int, int, int], classes: int, source: Path) -> None:
-        """Refuse a table that was measured for something else, saying for what."""
+        """Refuse a table that was measured for another space, input shape or number of classes."""
         measured = self.conditions
         for what, recorded, wanted in (
             ("the space {}", measured.space, space.name),
@@ -118,16 +118,16 @@ class LatencyTable:
             ("{} classes", measured.classes, classes),
         ):
             if recorded != wanted:
-                raise ArtifactError(f"{source} was measured for {what.format(recorded)}, not {wanted}: {MEASURE_AGAIN}")
+                raise ArtifactError(f"{source} was measured for {what.format(recorded)}, not {wanted}. {MEASURE_AGAIN}")
 
 
 @dataclass(frozen=True, eq=False)
 class TimedRules:
-    """The same rules, whose costs have the latency of the table."""
+    """Rules whose costs include the latency of the table."""
 
     rules: Rules
     table: LatencyTable
-    _known: dict[Hashable, Any] = field(default_factory=dict, repr=False)  # a search asks for the same steps for ever
+    _known: dict[Hashable, Any] = field(default_factory=dict, repr=False)  # a search repeats the same steps often
 
     def start(self, resolution: int | None) -> tuple[State, Cost]:
         state, cost = self.rules.start(resolution)
@@ -149,39 +149,39 @@ class TimedRules:
         latency = self.table.entries.get(key)
         if latency is None:
             raise ArtifactError(
-                f"the latency table of {self.table.conditions.space} lacks the part {key}, as it was measured for "
-                f"another configuration of the supernet: {MEASURE_AGAIN}"
+                f"the latency table of {self.table.conditions.space} lacks the part {key}: it was measured for another "
+                f"configuration of the supernet. {MEASURE_AGAIN}"
             )
         return cost._replace(latency=self.table.additivity.scale * latency)
 
 
 def with_latencies(space: SearchSpace, table: LatencyTable) -> SearchSpace:
-    """The same space, whose costs have the latency of the table."""
+    """Return the space with costs that include the latency of the table."""
     return replace(space, rules=TimedRules(space.rules, table))
 
 
 def part_keys(space: SearchSpace, architecture: Architecture) -> list[str]:
-    """The keys of a network's parts, in the order of the forward pass.
+    """Return the keys of the parts of a network, in the order of the forward pass.
 
-    A key is the ``repr`` of all that the rules know of a part: what it is, the state before it, its multiply-adds and
-    parameters. Costs are part of it since two configurations of a supernet may have the same states and other
-    tensors (a stem that takes more pixels together leaves less for the same blocks to do). So a state has to show
-    itself in the same way in every process, as numbers, texts and tuples of them do.
+    A key is the ``repr`` of what the rules know about a part: its genes, the state before it, its multiply-adds and
+    parameters. The costs are included because two configurations of a supernet may have the same states but different
+    tensors (a stem with a larger stride leaves smaller images). The ``repr`` of a state must be the same in every
+    process, as that of numbers, texts and tuples of them is.
     """
     state, cost = space.rules.start(architecture.resolution)
     keys = [_start_key(architecture.resolution, cost)]
     for stage, position, block in architecture.blocks():
         after = space.rules.step(state, stage, position, block)
         if after is None:
-            raise ArtifactError(f"block {position + 1} of stage {stage + 1} ({block}) may not stand there")
+            raise ArtifactError(f"block {position + 1} of stage {stage + 1} ({block}) is not allowed there")
         keys.append(_block_key(state, stage, position, block, after[1]))
         state = after[0]
     return [*keys, _finish_key(state, space.rules.finish(state))]
 
 
 def latency_range(space: SearchSpace) -> tuple[float, float]:
-    """Milliseconds of the quickest and of the slowest architecture of a timed space."""
-    rest: dict[int, tuple[float, float]] = {}  # by the index of a place, from there on
+    """Return the milliseconds of the fastest and of the slowest architecture of a timed space."""
+    rest: dict[int, tuple[float, float]] = {}  # by the index of a node, from there on
     starts = [space.rules.start(resolution) for resolution in space.resolutions]
     places = reachable(space, [state for state, _ in starts])
     for place in reversed(places):

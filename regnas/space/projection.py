@@ -1,12 +1,11 @@
-"""Suggestions brought into a space and a budget.
+"""The architecture of a space and a budget that is nearest to a suggestion.
 
 A sampler that suggests one gene at a time hardly ever suggests a network inside a window of two percent, or one that
-the rules of the space allow. What is nearest to the suggestion is found exactly, in two steps. A dynamic program from
-the end of the network gives, for every place, every cost of the rest in bins of multiply-adds and every number of
-genes that differ from the suggestion, the least of whatever else the budget limits. From that follows how many genes
-must differ at least in any network that begins in a certain way. The second step walks forward and always goes on
-with the beginning that promises the fewest (A*); the first network that is complete and inside the budget by its
-exact cost is a nearest one.
+the rules of the space allow. The nearest allowed network is found exactly, in two steps. A dynamic program from the end
+of the network computes for every node, every remaining cost in bins of multiply-adds and every number of genes that
+differ from the suggestion, the minimum of each other limited cost. This gives a lower bound on the number of genes that
+differ in any network with a given beginning. The second step is A*: it always extends the beginning with the lowest
+bound. The first network that is complete and inside the budget by its exact cost is a nearest one.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ from regnas.space.graph import Node
 from regnas.space.space import SearchSpace
 
 MOST_BINS = 1 << 10
-FEW_CHANGES = 16  # are looked for first, since their tables are small
-MOST_PLACES = 100_000  # visited before a window is given up that only rounding makes look attainable
+FEW_CHANGES = 16  # tried first, because the tables are small
+MOST_PLACES = 100_000  # visited before giving up on a window that may be attainable only by rounding
 
-Table = NDArray[np.float64]  # [bins of multiply-adds, changes]: the least of a resource that the rest takes
+Table = NDArray[np.float64]  # [bins of multiply-adds, changes]: the least of a cost that the rest takes
 
 
 @dataclass(order=True, slots=True)
 class _Way:
-    """The beginning of a network, ordered by how promising it is."""
+    """The beginning of a network, ordered by its lower bound."""
 
-    promise: float  # at least so many changes has a network that begins like this
-    steps: int  # negative; among equals the one that came furthest, so that it is finished before others are begun
+    promise: float  # lower bound on the changes of a network that begins like this
+    steps: int  # negative, so that the longest beginning comes first among equals
     tie: float
     changes: int = field(compare=False)
     node: Node = field(compare=False)
@@ -49,7 +48,7 @@ class _Way:
 
 
 class Projection:
-    """The architectures of ``space`` inside ``budget``, to find the one nearest to a suggestion."""
+    """Finds the architecture of ``space`` inside ``budget`` that is nearest to a suggestion."""
 
     def __init__(self, space: SearchSpace, budget: Budget) -> None:
         self.space = space
@@ -58,17 +57,17 @@ class Projection:
         self._limits = _limits_beside_macs(budget)
         self._most_changes = len(gene_choices(space))
         self._graph = BinnedGraph(space, self._window, MOST_BINS)
-        self._rounded = [1] * len(self._graph.nodes)  # costs on the longest way to the end, the head's included
+        self._rounded = [1] * len(self._graph.nodes)  # costs on the longest path to the end, including the head
         for node in reversed(self._graph.nodes):
             rests = [self._rounded[edge.after.index] + (edge.block is not None) for edge in node.edges]
             self._rounded[node.index] = max(rests, default=1)
 
     def nearest(self, wanted: Mapping[str, Gene], random: Random) -> Architecture:
-        """The architecture that differs from ``wanted`` in the fewest genes, by chance among equals.
+        """Return the architecture that differs from ``wanted`` in the fewest genes; ties are broken at random.
 
-        The depth of a stage is one gene, and so is the resolution. The genes of a block that the wanted depth has and
-        the architecture has not count as well: else leaving blocks out would be the cheapest change, and shallow
-        networks would come out of everything. A gene that ``wanted`` does not name may be anything.
+        The depth of a stage is one gene, and so is the resolution. The genes of a block that is missing although the
+        wanted depth has it count as well: otherwise leaving out blocks would be the cheapest change, and most results
+        would be shallow. A gene that ``wanted`` does not name may have any value.
         """
         changes = [[self._changes(node, edge.block, wanted) for edge in node.edges] for node in self._graph.nodes]
         most = FEW_CHANGES
@@ -81,7 +80,7 @@ class Projection:
     def _search(
         self, changes: list[list[int]], most: int, wanted: Mapping[str, Gene], random: Random
     ) -> Architecture | None:
-        """The nearest one among those with fewer than ``most`` changes."""
+        """Return the nearest architecture with fewer than ``most`` changes."""
         tables = [self._tables(changes, resource, most) for resource, _ in self._limits]
         waiting = []
         for resolution, stem, node in self._graph.roots:
@@ -107,7 +106,7 @@ class Projection:
         return None
 
     def _changes(self, node: Node, block: Block | None, wanted: Mapping[str, Gene]) -> int:
-        """In how many genes an edge differs: of its block, or the depth of the stage that ends and what that loses."""
+        """Return in how many genes an edge differs: of its block, or the depth of the stage and missing blocks."""
         if block is not None:
             genes = block_genes(node.stage, node.position, block)
             return sum(wanted.get(name, value) != value for name, value in genes)
@@ -122,7 +121,7 @@ class Projection:
         return (depth != node.position) + sum(name in wanted for name in lost)
 
     def _tables(self, changes: list[list[int]], resource: Callable[[Cost], float], most: int) -> list[Table]:
-        """By node, over its span: how little of a resource a completion takes, by its multiply-adds and changes."""
+        """Return by node the least cost of a completion, by its multiply-adds and changes."""
         graph = self._graph
         tables: list[Table] = [np.zeros((0, 0))] * len(graph.nodes)
         for node in reversed(graph.nodes):
@@ -142,7 +141,7 @@ class Projection:
         return tables
 
     def _fewest(self, tables: Sequence[list[Table]], node: Node, spent: Cost) -> float:
-        """At least so many changes are on every way from here to an end inside the budget."""
+        """Return a lower bound on the changes on every path from here to an end inside the budget."""
         span = self._graph.spans[node.index]
         low, high = self._graph.window(self._window, spent, self._rounded[node.index])
         part = None if span is None else span.window(low, high)
@@ -151,7 +150,7 @@ class Projection:
         fewest = 0.0
         for by_node, (resource, limit) in zip(tables, self._limits, strict=True):
             least = by_node[node.index][part].min(axis=0, initial=inf)
-            # The sums of measured values differ in their last digits by the order of adding.
+            # The last digits of a sum of measured values depend on the order of addition.
             enough = np.flatnonzero(least <= limit - resource(spent) + 1e-9 * limit)
             fewest = max(fewest, enough[0] if enough.size else inf)
         return fewest
@@ -164,7 +163,7 @@ class Projection:
 
 
 def _limits_beside_macs(budget: Budget) -> list[tuple[Callable[[Cost], float], float]]:
-    """What else is limited; or, so that the tables say whether there is a way at all, nothing with the limit 0."""
+    """Return the other limited costs; if there are none, a cost of 0 with the limit 0, which checks reachability."""
     limits: list[tuple[Callable[[Cost], float], float]] = []
     if budget.max_parameters is not None:
         limits.append((lambda cost: cost.parameters, budget.max_parameters))

@@ -1,9 +1,9 @@
-"""Architectures inside a budget, drawn directly.
+"""Draw architectures inside a budget, directly.
 
-Counting first: for every place in the network and every remaining cost, how many ways there are to go on (a dynamic
-program over the blocks, with the costs in bins). A draw then walks forward and takes each choice in proportion to the
-number of completions inside the window, so every architecture of the window is equally likely and none is rejected.
-Where costs had to be rounded to fit into the bins, the few draws that rounding put outside are drawn again.
+A dynamic program over the blocks counts, for every node and every remaining cost, the completions of a network, with
+costs in bins. A draw then walks forward and takes each edge in proportion to its number of completions inside the
+window: every architecture of the window is equally likely, and none is rejected. If costs had to be rounded to fit into
+the bins, the few draws outside the window are drawn again.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from regnas.space.space import SearchSpace
 MOST_BINS = 1 << 15
 MOST_REDRAWS = 10_000
 SMALLEST_SHARE = 1e-6
-OFTEN = 16  # sums over a part of a table take about as long as all its running sums
+OFTEN = 16  # after this many sums over parts of a table, its running sums pay off
 
 
 class CostCounts:
-    """How many ways there are to complete a network from every place, by what they cost, inside ``ceiling``.
+    """The number of completions of a network from every node, by cost, inside ``ceiling``.
 
-    One table serves every window on multiply-adds inside the ceiling's.
+    One table serves every window of multiply-adds inside that of the ceiling.
     """
 
     def __init__(self, space: SearchSpace, ceiling: Budget, graph: BinnedGraph | None = None) -> None:
@@ -41,17 +41,17 @@ class CostCounts:
         self.ceiling = ceiling
         self._graph = graph or BinnedGraph(space, ceiling, MOST_BINS)
         self._ways = self._count_ways()
-        self._sums: dict[int, NDArray[np.float64]] = {}  # of the ways from a node, up to every bin
+        self._sums: dict[int, NDArray[np.float64]] = {}  # completions from a node, up to every bin
         self._asked = [0] * len(self._graph.nodes)
-        self._chances: dict[tuple[int, int, Bins], list[float]] = {}  # of the edges of a node in a window, running
+        self._chances: dict[tuple[int, int, Bins], list[float]] = {}  # cumulative, of the edges of a node in a window
         self._counted: dict[Budget, float] = {}
 
     def within(self, space: SearchSpace) -> CostCounts:
-        """For a space that is narrower than this one."""
+        """Return the counts of a narrower space."""
         return CostCounts(space, self.ceiling, self._graph.within(space))
 
     def count(self, budget: Budget) -> float:
-        """How many architectures are inside (an upper bound where costs had to be rounded)."""
+        """Return the number of architectures inside the budget; an upper bound if costs had to be rounded."""
         if budget not in self._counted:
             whole = (self._between(root.node, *self._window(budget, root.stem)) for root in self._graph.roots)
             self._counted[budget] = sum(whole)
@@ -66,7 +66,7 @@ class CostCounts:
         raise infeasible(self.space, budget, "the budget")
 
     def require_any(self, budget: Budget, name: str) -> None:
-        """Refuse an empty window, with the attainable range."""
+        """Refuse an empty window; the error has the attainable range."""
         if self.count(budget) <= 0:
             raise infeasible(self.space, budget, name)
 
@@ -89,16 +89,16 @@ class CostCounts:
         return Architecture(self.space.name, tuple(tuple(blocks) for blocks in stages), resolution)
 
     def _next(self, node: Node, low: int, high: Bins, random: Random) -> tuple[Edge, Bins]:
-        """One of the edges of a place, each in proportion to what can follow it inside the window; what it takes."""
+        """Draw an edge of a node in proportion to its completions inside the window; return it with its cost."""
         taken, ways = self._graph.taken[node.index], self._graph.ways[node.index]
         chance = self._chances.get(place := (node.index, low, high))
         if chance is None:
-            weights = [1.0]  # a single way needs no weighing
+            weights = [1.0]  # there is no choice
             if len(ways) > 1:
                 weights = [
                     self._between(way.after, low - taken[way.edge][0], _less(high, taken[way.edge])) for way in ways
                 ]
-            # Few children of the same parents differ, so that the same windows come again and again.
+            # Children of the same parents are similar, so the same windows occur again and again.
             chance = self._chances[place] = list(accumulate(weights))
         number = random.choices(ways, cum_weights=chance)[0].edge
         return node.edges[number], taken[number]
@@ -107,7 +107,7 @@ class CostCounts:
         return self._graph.window(budget, stem, self._graph.longest)
 
     def _count_ways(self) -> list[NDArray[np.float64]]:
-        """By node, [bins of each axis] over its span: in how many ways a network can be completed at that cost."""
+        """Return by node the number of completions at each cost, [bins of each axis] over its span."""
         graph = self._graph
         ways: list[NDArray[np.float64]] = [np.zeros(0)] * len(graph.nodes)
         for node in reversed(graph.nodes):
@@ -122,7 +122,7 @@ class CostCounts:
         return ways
 
     def _between(self, node: Node, low: int, high: Bins) -> float:
-        """How many ways there are from a place inside a window."""
+        """Return the number of completions from a node inside a window."""
         span = self._graph.spans[node.index]
         if span is None:
             return 0.0
@@ -132,9 +132,9 @@ class CostCounts:
         return 0.0 if part is None else float(self._ways[node.index][part].sum())
 
     def _between_two(self, node: Node, start: int, end: int) -> float:
-        """By adding up, or, for a node that is asked often, by the difference of two running sums.
+        """Sum the bins, or, for a node that is used often, take the difference of two running sums.
 
-        Unless the difference is so small beside them that rounding would decide it.
+        A difference that is tiny relative to the running sums is not used: it would be rounding error.
         """
         ways = self._ways[node.index]
         end = min(end, len(ways))
@@ -152,14 +152,14 @@ class CostCounts:
 
 
 class BudgetSampler:
-    """All architectures of ``space`` inside one budget, to draw from and to count."""
+    """Draws and counts the architectures of ``space`` inside one budget."""
 
     def __init__(self, space: SearchSpace, budget: Budget, counts: CostCounts | None = None) -> None:
         self.budget = budget
         self._counts = counts or CostCounts(space, budget)
 
     def within(self, space: SearchSpace) -> BudgetSampler:
-        """The same budget in a narrower space, such as the children of a parent."""
+        """Return a sampler of the same budget in a narrower space, such as the children of a parent."""
         return BudgetSampler(space, self.budget, self._counts.within(space))
 
     @property
@@ -174,10 +174,10 @@ class BudgetSampler:
 
 
 class EvenSampler:
-    """Architectures spread evenly over the whole range of MACs, uniform among those of a slice of it.
+    """Draws architectures evenly over the whole range of MACs, and uniformly within a slice of the range.
 
-    Drawing genes independently would hardly ever visit the ends of the range, where the budgets of a family lie. With
-    a ``budget`` the range is its window.
+    Independent draws of genes would hardly ever reach the ends of the range, where the budgets of a family are. With a
+    ``budget``, the range is its window.
     """
 
     def __init__(self, space: SearchSpace, budget: Budget | None = None, slices: int = 32) -> None:
@@ -196,13 +196,13 @@ class EvenSampler:
         return self._counts.sample(random.choice(self._slices), random)
 
     def in_turn(self, random: Random) -> Iterator[Architecture]:
-        """Without end: one of every slice, then one of every slice again, each time in an order by chance."""
+        """Yield one architecture of every slice, in random order, again and again without end."""
         slices = list(self._slices)
         while slices:
             for window in random.sample(slices, len(slices)):
                 try:
                     yield self._counts.sample(window, random)
-                except BudgetInfeasible:  # only rounding made it look attainable
+                except BudgetInfeasible:  # attainable only by rounding
                     slices.remove(window)
         raise infeasible(self._counts.space, self._whole, "the budget")
 

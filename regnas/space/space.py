@@ -1,10 +1,10 @@
-"""The set of architectures that a supernet holds, and its subsets.
+"""The set of architectures of a supernet, and its subsets.
 
-A space is, stage by stage and position by position, a list of blocks to choose from, together with the rules of the
-network that say what may follow what and what it costs. Whatever a search needs is a narrower choice at some
-positions: the networks that contain a given one (``above``), those it contains (``below``), the neighbors of a
-parent (``around``), the children of two (``mixing``). They are spaces again, so that one sampler serves them all and
-no draw is ever rejected for containment.
+A space is a list of blocks to choose from at each position of each stage, together with the rules of the network: which
+block may follow which, and its cost. A search works in subsets, which are narrower choices at some positions: the
+networks that contain a given one (``above``), those that it contains (``below``), the neighbors of a parent
+(``around``), the children of two parents (``mixing``). Each subset is a space, so one sampler serves them all and no
+draw is rejected for containment.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from regnas.space.budget import Cost
 State = Hashable
 Options = tuple[Block, ...]
 
-# Dimensions of an architecture that are no genes of a block.
+# Dimensions of an architecture that are not genes of a block.
 DEPTH = "depth"
 RESOLUTION = "resolution"
 
 
 class Rules(Protocol):
-    """What the network says about its blocks; ``state`` is all that a block knows of those before it."""
+    """The rules of a network for its blocks; ``state`` is what a block depends on of the blocks before it."""
 
     def start(self, resolution: int | None) -> tuple[State, Cost]:
-        """The state before the first block and the cost of the stem, for images of this size (None: as they come)."""
+        """Return the state before the first block and the cost of the stem, for images of this size (None: any)."""
         ...
 
     def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
-        """The state after the block and the block's cost, or None where it may not stand here."""
+        """Return the state after the block and the cost of the block, or None if it is not allowed here."""
         ...
 
     def finish(self, state: State) -> Cost:
-        """The cost of the head."""
+        """Return the cost of the head."""
         ...
 
 
 @dataclass(frozen=True)
 class Stage:
-    """At least ``min_depth`` blocks, at most one for each entry of ``options``."""
+    """A stage of at least ``min_depth`` blocks, and at most one per entry of ``options``."""
 
     min_depth: int
     options: tuple[Options, ...]
@@ -63,25 +63,25 @@ class SearchSpace:
     resolutions: tuple[int | None, ...] = (None,)
 
     def cost(self, architecture: Architecture) -> Cost:
-        """From the rules' own table of blocks; nothing is built or traced."""
+        """Return the cost by the rules; nothing is built or traced."""
         state, total = self.rules.start(architecture.resolution)
         for stage, position, block in architecture.blocks():
             after = self.rules.step(state, stage, position, block)
             if after is None:
-                raise ArtifactError(f"block {position + 1} of stage {stage + 1} ({block}) may not stand there")
+                raise ArtifactError(f"block {position + 1} of stage {stage + 1} ({block}) is not allowed there")
             state, cost = after
             total = total.plus(cost)
         return total.plus(self.rules.finish(state))
 
     def check(self, architecture: Architecture) -> None:
-        """Refuse what is not an architecture of this space, saying where it differs."""
+        """Refuse an architecture that is not in this space; the error says where it differs."""
         if architecture.space != self.name:
-            raise ArtifactError(f'an architecture of the space "{architecture.space}" was given to "{self.name}"')
+            raise ArtifactError(f'the space of the architecture must be "{self.name}", got "{architecture.space}"')
         if architecture.resolution not in self.resolutions:
             known = ", ".join(map(str, self.resolutions))
-            raise ArtifactError(f"the resolution {architecture.resolution} is not one of {self.name} ({known})")
+            raise ArtifactError(f"the resolution in {self.name} must be one of {known}, got {architecture.resolution}")
         if len(architecture.stages) != len(self.stages):
-            raise ArtifactError(f"{len(architecture.stages)} stages were given, {self.name} has {len(self.stages)}")
+            raise ArtifactError(f"{self.name} must have {len(self.stages)} stages, got {len(architecture.stages)}")
         for index, (blocks, stage) in enumerate(zip(architecture.stages, self.stages, strict=True)):
             if not stage.min_depth <= len(blocks) <= stage.max_depth:
                 raise ArtifactError(
@@ -101,7 +101,7 @@ class SearchSpace:
         return True
 
     def above(self, floor: Architecture) -> SearchSpace:
-        """The architectures that contain ``floor``."""
+        """Return the architectures that contain ``floor``."""
         return self._narrowed(
             lambda stage, position, block: (
                 position >= len(floor.stages[stage]) or block.covers(floor.stages[stage][position])
@@ -110,7 +110,7 @@ class SearchSpace:
         )
 
     def below(self, ceiling: Architecture) -> SearchSpace:
-        """The architectures that ``ceiling`` contains."""
+        """Return the architectures that ``ceiling`` contains."""
         return self._narrowed(
             lambda stage, position, block: ceiling.stages[stage][position].covers(block),
             depths=[(0, len(blocks)) for blocks in ceiling.stages],
@@ -123,7 +123,7 @@ class SearchSpace:
         free_depths: Iterable[int],
         free_resolution: bool = False,
     ) -> SearchSpace:
-        """``parent`` and what it becomes when some of its blocks, and the depths of some stages, are chosen anew."""
+        """Return ``parent`` and its variants in which some blocks, and the depths of some stages, are chosen again."""
         blocks, depths = set(free_blocks), set(free_depths)
         return self._narrowed(
             lambda stage, position, block: (
@@ -139,7 +139,7 @@ class SearchSpace:
         )
 
     def mixing(self, mother: Architecture, father: Architecture) -> SearchSpace:
-        """The architectures each of whose blocks comes from one of the two."""
+        """Return the architectures in which each block comes from one of the two."""
         return self._narrowed(
             lambda stage, position, block: any(
                 block in parent.stages[stage][position : position + 1] for parent in (mother, father)
@@ -153,14 +153,14 @@ class SearchSpace:
 
     @property
     def dimensions(self) -> frozenset[str]:
-        """What of an architecture can be chosen: ``depth``, the genes of its blocks, ``resolution``."""
+        """The dimensions with a choice: ``depth``, the genes of blocks, ``resolution``."""
         genes = {
             gene for stage in self.stages for options in stage.options for block in options for gene, _ in block.genes
         }
         return frozenset(genes | {DEPTH} | ({RESOLUTION} if len(self.resolutions) > 1 else set()))
 
     def elastic_in(self, dimensions: AbstractSet[str]) -> SearchSpace:
-        """The architectures that are as the largest one in everything but these dimensions."""
+        """Return the architectures that equal the largest one except in these dimensions."""
         largest = self.largest
         return self._narrowed(
             lambda stage, position, block: (
@@ -179,7 +179,7 @@ class SearchSpace:
 
     @cached_property
     def smallest(self) -> Architecture:
-        """The architecture of the fewest multiply-adds."""
+        """The architecture with the fewest multiply-adds."""
         return self._extreme(min)
 
     @cached_property
@@ -210,7 +210,7 @@ class SearchSpace:
         position: int,
         known: dict[tuple[State, int, int], tuple[int, tuple[tuple[Block, ...], ...]] | None],
     ) -> tuple[int, tuple[tuple[Block, ...], ...]] | None:
-        """MACs and blocks of the cheapest (or dearest) way to go on from here; the first entry is this stage's rest."""
+        """Return MACs and blocks of the cheapest or dearest continuation; the first entry is the rest of this stage."""
         if stage == len(self.stages):
             return self.rules.finish(state).macs, ()
         if (state, stage, position) not in known:

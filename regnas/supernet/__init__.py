@@ -1,7 +1,7 @@
-"""What a search space plug-in brings, and how it is found.
+"""What a search-space plug-in provides, and how it is found.
 
-A plug-in is a frozen dataclass: its fields are the keys of ``[supernet]`` in a configuration. A package offers one
-under the entry point group ``regnas.supernets``; those that come with regnas use the same door.
+A plug-in is a frozen dataclass whose fields are the keys of ``[supernet]`` in a configuration. A package offers one in
+the entry point group ``regnas.supernets``, as do those that come with regnas.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Supernet(Protocol):
     def __call__(self, images: Tensor, architecture: Architecture) -> Tensor: ...
 
     def extract(self, architecture: Architecture) -> nn.Module:
-        """The sub-network on its own, with copies of its weights; the same function of the images."""
+        """Return the sub-network on its own, with copies of its weights; the same function of the images."""
         ...
 
     def state_dict(self) -> dict[str, Tensor]: ...
@@ -34,7 +34,7 @@ class Supernet(Protocol):
 
 @dataclass(frozen=True)
 class Published:
-    """A trained supernet that its authors offer: where it is, and the ``[supernet]`` table that it belongs to."""
+    """A trained supernet that its authors publish: its address, and its ``[supernet]`` table."""
 
     name: str  # "ofa_mbv3_d234_e346_k357_w1.0"
     url: str
@@ -45,13 +45,13 @@ class Published:
 
 @runtime_checkable
 class ImportsCheckpoints(Protocol):
-    """What a plug-in has in addition, when supernets that others trained can be loaded into its own."""
+    """The further methods of a plug-in that can import supernets that others trained."""
 
     @property
     def published(self) -> tuple[Published, ...]: ...
 
     def rename_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors of a foreign checkpoint under the names of the supernet's own ``state_dict``."""
+        """Return the tensors of a foreign checkpoint under the names of this supernet's ``state_dict``."""
         ...
 
 
@@ -59,30 +59,30 @@ class SupernetPlugin(Protocol):
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace: ...
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """The plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with fresh weights."""
         ...
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
-        """A module that is also a ``Supernet``, with fresh weights."""
+        """Build a module that is also a ``Supernet``, with fresh weights."""
         ...
 
 
 def space_of(plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> SearchSpace:
-    """The plug-in's space for these images, or one line why it has none."""
+    """Return the plug-in's space for these images; turn its ``ValueError`` into a ConfigurationError."""
     try:
         return plugin.space(input_shape, classes)
     except ValueError as error:
         raise ConfigurationError(f"supernet: {error}") from None
 
 
-# Those that come with regnas are entry points too.
+# Those that come with regnas are entry points, as all others.
 SUPERNETS: Registry[type[SupernetPlugin]] = Registry("supernet", "regnas.supernets", {})
 
 
 def build_plugin(table: Mapping[str, Any]) -> SupernetPlugin:
-    """The plug-in that a manifest describes by the same table as a configuration."""
+    """Build the plug-in from the table in a manifest, which is that of the configuration."""
     builder = Builder({SupernetPlugin: SUPERNETS})
     plugin: SupernetPlugin | None = builder.component(SupernetPlugin, table, "supernet")
     if plugin is None:
-        raise ArtifactError(f"the manifest's supernet cannot be built: {'; '.join(builder.problems)}")
+        raise ArtifactError(f"the supernet of the manifest cannot be built: {'; '.join(builder.problems)}")
     return plugin

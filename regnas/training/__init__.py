@@ -8,13 +8,13 @@ from regnas.training.ends import Ends, ForkedTraining
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
 from regnas.training.prediction import (
     Prepared,
-    first_images,
     gather,
     logits_of,
     logits_on,
     prediction_batch,
     predictions_from,
     prepare_batch,
+    prepare_spread_images,
     spread_images,
 )
 from regnas.training.recipe import Augmentation, Recipe
@@ -67,7 +67,6 @@ __all__ = [
     "batches_of",
     "calibrate",
     "calibration_count",
-    "first_images",
     "gather",
     "group_batch_size",
     "log_clipping",
@@ -78,6 +77,7 @@ __all__ = [
     "prediction_batch",
     "predictions_from",
     "prepare_batch",
+    "prepare_spread_images",
     "settle",
     "spread_images",
 ]

@@ -56,7 +56,7 @@ def last_checkpoint(folder: Path) -> Checkpoint | None:
         return Checkpoint(newest["step"], path, load_tensors(path, newest["sha256"]))
     except ArtifactError as error:
         remedy = f"the one before it is {folder / older[0]['file']}" if older else "there is none before it"
-        raise ArtifactError(f"{error}; {remedy}: delete the damaged file and resume") from None
+        raise ArtifactError(f"{error}; {remedy}. Delete the damaged file, and resume.") from None
 
 
 def copy_checkpoints(source: Path, target: Path) -> None:
@@ -88,4 +88,4 @@ def _entries(folder: Path) -> list[dict[str, Any]]:
             for entry in read_json(index)["checkpoints"]
         ]
     except (KeyError, TypeError, ValueError) as error:
-        raise ArtifactError(f"{index} is damaged ({error!r}): delete the folder to train again") from None
+        raise ArtifactError(f"{index} is damaged ({error!r}). Delete the folder to train again.") from None

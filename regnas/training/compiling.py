@@ -31,7 +31,7 @@ def compiled(model: nn.Module, objective: Objective) -> Iterator[None]:
         summary = str(getattr(error, "inner_exception", error)).partition("\n")[0]
         raise EnvironmentProblem(
             f"the network cannot be compiled ({summary}): torch.compile needs a C++ compiler on the CPU and triton on "
-            "CUDA; install it, or set training.compile to false"
+            "CUDA. Install it, or set training.compile to false."
         ) from None
     finally:
         model._compiled_call_impl = None  # later calls run in other modes and sizes

@@ -65,8 +65,8 @@ class ForkedTraining:
             if self.trainer.processes.is_main:
                 copy_checkpoints(self.folder / "shared", self.folder / name)
             network = start()
-            told = f"{description}, {name} end"
-            clipping[f"{name} end"] = self.trainer.train(network, objective, key, self.folder / name, told)
+            shown = f"{description}, {name} end"
+            clipping[f"{name} end"] = self.trainer.train(network, objective, key, self.folder / name, shown)
             ends.append(network.state_dict())
         [at_plain, at_congruent] = ends
         return Ends(at_plain, at_congruent, clipping)

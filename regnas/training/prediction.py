@@ -30,7 +30,7 @@ def spread_images(split: Split, count: int) -> Tensor:
     return split.images[chosen]
 
 
-def first_images(split: Split, preprocessing: Preprocessing, count: int, device: torch.device) -> Tensor:
+def prepare_spread_images(split: Split, preprocessing: Preprocessing, count: int, device: torch.device) -> Tensor:
     """Return ``spread_images`` as a network reads them."""
     return prepare_batch(spread_images(split, count), preprocessing, device)
 

@@ -64,8 +64,8 @@ class DecayToward:
 class Mixing:
     """Mixout (Lee, Cho and Kang, ICLR 2020): in every step each parameter is, with a probability, the older one.
 
-    w' = center + keep * (w - center) / (1 - probability), with keep ~ Bernoulli(1 - probability) for each number, so
-    that w' is w on average. All parameters are mixed: weights, biases, and the scales and shifts of norms.
+    w' = center + keep * (w - center) / (1 - probability), with keep ~ Bernoulli(1 - probability) per number: the
+    expectation of w' is w. All parameters are mixed: weights, biases, and the scales and shifts of norms.
     """
 
     center: Mapping[str, Tensor]

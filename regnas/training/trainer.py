@@ -140,8 +140,8 @@ class Trainer:
             kept = newest_path(folder)
             where = f"the last good checkpoint is {kept}" if kept else "no checkpoint was written yet"
             raise TrainingDiverged(
-                f"the loss of step {step.index + 1} is {value} and its gradient {norm}: {where}; "
-                "lower training.learning_rate or the weights of the losses"
+                f"the loss of step {step.index + 1} is {value} and its gradient {norm}; {where}. "
+                "Lower training.learning_rate or the weights of the losses."
             )
         optimizer.step()
         optimizer.zero_grad()

@@ -1,7 +1,7 @@
-"""Flips by epoch: how the new model comes to its negative flips, on the training and the report split (PCT, figure 5).
+"""Flips by epoch on the training and the report split (PCT: Yan et al., CVPR 2021, figure 5).
 
-The old model is the reference throughout. Flips on the training split show that flips are not only a matter of
-generalization: the new model has seen these samples.
+The old model is the reference in every epoch. Flips on the training split show that flips are not only a matter of
+generalization, because the new model was trained on these samples.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OldAnswers = dict[tuple[int, Model, str, int], NDArray[np.int64]]  # by seed, mo
 
 
 def remembered_by_epoch(folder: RunFolder, values: UpdateConfig, asked: Iterable[str]) -> list[str]:
-    """The methods of the configuration and those that were asked for now or before, so that no curve is lost."""
+    """Return the methods of the configuration, of this call and of earlier calls: a later report keeps all curves."""
     path = folder.path / BY_EPOCH
     labels = [*values.by_epoch, *(read_json(path) if path.exists() else []), *asked]
     check_asked_by_epoch(labels, values)
@@ -41,11 +41,11 @@ def check_asked_by_epoch(labels: Sequence[str], values: UpdateConfig) -> None:
     try:
         check_by_epoch(labels, values.methods)
     except ValueError as error:
-        raise ConfigurationError(f"--by-epoch: {error}") from None
+        raise ConfigurationError(f"`by_epoch`: {error}") from None
 
 
 def watched_variants(values: UpdateConfig, variants: Sequence[Variant], labels: Sequence[str]) -> list[Variant]:
-    """The variants of these methods; one whose new model is not a single training has no epochs to show."""
+    """Return the variants of these methods; refuse one whose new model is not a single training."""
     rows = {label: {label, *(f"{label}-{kind}" for kind in values.references)} for label in labels}
     named = [variant for variant in variants if any(variant.label in wanted for wanted in rows.values())]
     problems = [
@@ -62,7 +62,7 @@ def watched_variants(values: UpdateConfig, variants: Sequence[Variant], labels: 
 
 
 def watching(job: UpdateJob, variants: Iterable[Variant]) -> UpdateJob:
-    """The same job, whose stores keep the answers by epoch of these variants' new models."""
+    """Return the job with stores that keep the predictions by epoch of the new models of these variants."""
     watched = [model for variant in variants if isinstance(model := variant.plan[-1], Training)]
     return replace(job, stores={seed: store.watching(watched) for seed, store in job.stores.items()})
 
@@ -70,7 +70,7 @@ def watching(job: UpdateJob, variants: Iterable[Variant]) -> UpdateJob:
 def evaluate_by_epoch(
     job: UpdateJob, variants: Sequence[Variant], titles: Mapping[str, str]
 ) -> tuple[FlipsByEpoch, ...]:
-    """For each variant and split: error rate, NFR and relative NFR at the end of every epoch; titles by label."""
+    """Return per variant and split: error rate, NFR and relative NFR at the end of every epoch; titles by label."""
     known: OldAnswers = {}  # many methods have the same old model
     return tuple(
         _course(job, variant, titles[variant.label], known) for variant in track(variants, "by epoch", len(variants))
@@ -113,8 +113,8 @@ def _on_split(job: UpdateJob, variant: Variant, name: Literal["train", "report"]
 
 
 def rates(old: NDArray[np.int64], new: NDArray[np.int32], targets: NDArray[np.int64], classes: int) -> EpochRates:
-    """From the answers of the old model [N] and of the new one by epoch [E, N], on samples of the old classes."""
-    kept = targets < classes  # all others have nothing to compare with
+    """Return rates [E] from predictions of the old model [N] and of the new one by epoch [E, N], on old classes."""
+    kept = targets < classes  # the old model does not know the other classes
     old_correct = (old == targets)[kept]  # [N]
     new_wrong = (new != targets)[:, kept]  # [E, N]
     nfr = (new_wrong & old_correct).mean(axis=1)  # [E]

@@ -14,7 +14,7 @@ from regnas.flips import Predictions
 from regnas.runs.config import LoadedConfig
 from regnas.runs.folder import RunFolder
 from regnas.runs.tables import describe
-from regnas.runtime.cache_folder import cache_folder
+from regnas.runtime.files import cache_folder
 from regnas.runtime.machine import choose_device
 from regnas.runtime.memory import BoundedCache
 from regnas.runtime.signals import stop_if_asked

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from regnas.components.registry import summary_of
 from regnas.errors import ConfigurationError
 from regnas.report.update.methods import FINE_TUNING, Counterpart
 from regnas.runs.config import LoadedConfig
 from regnas.updates.config import UpdateConfig
-from regnas.updates.methods import METHODS, Chain, Method
+from regnas.updates.methods import METHODS, Chain
 from regnas.updates.methods.fine_tuning import FineTuning
 from regnas.updates.methods.none import NoTreatment
 from regnas.updates.models import Model
@@ -48,7 +49,7 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
             row = f"{label}-{kind}" if suffix else label
             name = METHODS.name_of(method) or type(method).__name__
             counterpart: Counterpart = "fine_tuning" if method.fine_tunes and name != FINE_TUNING else "none"
-            variants.append(Variant(name, row, f"{method.title}{suffix}", _first_line(method), plan, counterpart))
+            variants.append(Variant(name, row, f"{method.title}{suffix}", summary_of(method), plan, counterpart))
     if not problems:
         variants = _with_counterparts(variants, chain)
     labels = [variant.label for variant in variants]
@@ -74,7 +75,7 @@ def _with_counterparts(variants: Sequence[Variant], chain: Chain) -> list[Varian
     if any(variant.name == FINE_TUNING for variant in variants):
         return list(variants)
     place = compared.index(True)
-    added = Variant(FINE_TUNING, FINE_TUNING, method.title, _first_line(method), plan)
+    added = Variant(FINE_TUNING, FINE_TUNING, method.title, summary_of(method), plan)
     return [*variants[:place], added, *variants[place:]]
 
 
@@ -97,7 +98,3 @@ def describe_scenario(chain: Chain) -> str:
     if len(releases) > 2:
         changes.append(f"a chain of {len(releases)}")
     return ", ".join(changes)
-
-
-def _first_line(method: Method) -> str:
-    return (type(method).__doc__ or "").splitlines()[0]

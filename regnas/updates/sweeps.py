@@ -1,4 +1,4 @@
-"""Trade-off knobs: one key of a method over a range of values, as a curve."""
+"""Sweeps: one key of a method over a range of values, as a trade-off curve."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from regnas.updates.models import Model
 from regnas.updates.results import SweepPoint, summarize_sweep
 
 SWEEPS = "sweeps.json"
-MOST_POINTS = 1000  # of a sweep; a step with too many zeros is a mistake
+MOST_POINTS = 1000  # of a sweep; more are probably a typo in the step
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Sweep:
         possible = all(map(math.isfinite, (start, stop, step))) and step > 0 and start <= stop
         if not (equals and dot and label and key) or not possible or (stop - start) / step >= MOST_POINTS:
             example = f"method.key=start:stop:step, such as bcwi.alpha=0:1:0.1, with at most {MOST_POINTS} points"
-            raise ConfigurationError(f'--sweep takes {example}, not "{text}"')
+            raise ConfigurationError(f'`sweeps` must be {example}, got "{text}"')
         count = int((stop - start) / step + 1e-9) + 1
         return cls(label, key, tuple(round(start + index * step, 10) for index in range(count)))
 
@@ -48,30 +48,30 @@ class Sweep:
         return f"{self.label}.{self.key}"
 
     def variants(self, methods: dict[str, Method]) -> dict[float, Method]:
-        """The method with each value in place of the key; a method that is not configured has its defaults."""
+        """Return the method with each value of the key; a method that is not configured has its defaults."""
         try:
             method = methods[self.label] if self.label in methods else METHODS[self.label]()
         except ValueError as error:  # there are methods without defaults
-            raise ConfigurationError(f"--sweep {self}: methods.{self.label} has to be configured: {error}") from None
+            raise ConfigurationError(f"`sweeps` {self}: methods.{self.label} must be configured: {error}") from None
         known = {entry.name: entry for entry in dataclasses.fields(method)}  # type: ignore[arg-type]
         if self.key not in known:
-            raise ConfigurationError(f"--sweep {self}: {self.label} has no {self.key} (known: {', '.join(known)})")
+            raise ConfigurationError(f"`sweeps` {self}: {self.label} has no {self.key} (known: {', '.join(known)})")
         whole = isinstance(getattr(method, self.key), int)
         if not isinstance(getattr(method, self.key), int | float):
-            raise ConfigurationError(f"--sweep {self}: {self.key} is not a number")
+            raise ConfigurationError(f"`sweeps` {self}: {self.key} is not a number")
         if whole and not all(value.is_integer() for value in self.values):
-            raise ConfigurationError(f"--sweep {self}: {self.key} is a whole number, so start and step have to be too")
+            raise ConfigurationError(f"`sweeps` {self}: start and step must be integers, because {self.key} is one")
         try:
             return {
                 value: dataclasses.replace(method, **{self.key: int(value) if whole else value})  # type: ignore[type-var]
                 for value in self.values
             }
         except ValueError as error:
-            raise ConfigurationError(f"--sweep {self}: {error}") from None
+            raise ConfigurationError(f"`sweeps` {self}: {error}") from None
 
 
 def remembered_sweeps(folder: RunFolder, asked: Sequence[str]) -> dict[str, Sweep]:
-    """Those that were asked for now or before, by their texts, so that a later report does not lose a curve."""
+    """Return the sweeps of this call and of earlier calls, by their texts: a later report keeps all curves."""
     path = folder.path / SWEEPS
     texts = [*(read_json(path) if path.exists() else []), *asked]
     sweeps = {str(sweep): (text, sweep) for text, sweep in ((text, Sweep.parse(text)) for text in texts)}
@@ -86,7 +86,7 @@ def plan_sweep(job: UpdateJob, sweep: Sweep) -> dict[float, tuple[Model, ...]]:
 def evaluate_sweep(
     job: UpdateJob, sweep: Sweep, curve: Mapping[float, tuple[Model, ...]], plain: tuple[Model, ...]
 ) -> SweepResult:
-    """Measures of the newest model at each value, on the report split and on the search split."""
+    """Measure the newest model at each value, on the report split and on the search split."""
 
     def point(value: float, plan: tuple[Model, ...]) -> SweepPoint:
         ends = (plan[0], plan[-1])

@@ -21,7 +21,7 @@ class ElasticResNet:
 
     ``widths`` lists, per stage, the possible widths of its blocks. ``depths`` is the minimum and the maximum number of
     blocks per stage. ``expansions`` are widths inside a block as multiples of its output. ``patch`` is the side of the
-    squares of pixels that the stem takes together (2 quarters the cost).
+    squares of pixels that the stem merges (2 quarters the cost).
     """
 
     widths: tuple[tuple[int, ...], ...] = ((8, 12, 16), (16, 24, 32), (32, 48, 64))
@@ -62,7 +62,7 @@ class ElasticResNet:
         return resnet_of(architecture, input_shape[0], classes, self.patch, self.stem_width)
 
     def supernet(self, input_shape: tuple[int, int, int], classes: int) -> SlicedSupernet:
-        def made(architecture: Architecture, make: Make) -> nn.Module:
+        def build_plain(architecture: Architecture, make: Make) -> nn.Module:
             return resnet_of(architecture, input_shape[0], classes, self.patch, self.stem_width, make)
 
-        return SlicedSupernet(made, self.space(input_shape, classes).largest)
+        return SlicedSupernet(build_plain, self.space(input_shape, classes).largest)

@@ -218,7 +218,7 @@ def test_other_data_under_the_same_name_is_found(command, run_copy, tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
-        (lambda root: shutil.rmtree(root / "train"), "has no folder train/"),
+        (lambda root: shutil.rmtree(root / "train"), "must have a folder train/"),
         (lambda root: [path.unlink() for path in (root / "train" / "cat").iterdir()], "cat"),
         (lambda root: [shutil.rmtree(root / part / "dog") for part in ("train", "test")], "cat"),
         (lambda root: (root / "train" / "cat" / "1.png").write_bytes(b"no picture"), "1.png"),

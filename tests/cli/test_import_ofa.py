@@ -75,7 +75,7 @@ def test_without_a_network_it_says_which_file_to_fetch_and_where_to_put_it(refus
     place = store / "lake_alpha.pth"
     assert code == 5
     assert line.startswith("http://lake.invalid/nets/lake_alpha.pth cannot be reached (")
-    assert line.endswith(f"): fetch it on another machine, put it at {place} and run the same command again")
+    assert line.endswith(f"). Download it on another machine, put it at {place}, and try again.")
     shutil.copy(original, place)  # the user does as told; the folder is there already
     assert command("import-ofa", "lake_d12_alpha").code == 0
 
@@ -117,19 +117,19 @@ def bad_files(folder):
     [
         (
             "malicious.pth",
-            "is damaged or holds more than weights, and no pickle is run: give a file with the state dict alone",
+            "is damaged or holds more than weights, and pickles are not run. Save only the state dict.",
         ),
         (
             "other.pth",
             "fits no supernet that regnas can import; the nearest is lake_d12_w1.0: largest.stem.weight is missing; "
             "largest.stem_norm.weight is missing; largest.stem_norm.bias is missing and 54 more",
         ),
-        ("infinite.pth", "largest.classifier.bias has values that are infinite or not a number"),
-        ("mixed.pth", "epoch is a int and no tensor: give a file with the state dict alone"),
+        ("infinite.pth", "largest.classifier.bias must be finite, got infinite values or NaN"),
+        ("mixed.pth", "epoch must be a plain tensor, got a int. Save only the state dict."),
         ("text.pth", "is damaged or holds more than weights"),
         ("empty.pth", "cannot be read as weights: "),
         ("wrong.safetensors", "cannot be read as weights: "),
-        ("large.pth", "has 1,073,741,825 bytes, over the limit of 1,073,741,824: it is no supernet"),
+        ("large.pth", "has 1,073,741,825 bytes, over the limit of 1,073,741,824 for a supernet"),
     ],
 )
 def test_a_bad_file_is_refused_with_one_line_and_nothing_is_written(refusal, tmp_path, store, file, problem):
@@ -146,8 +146,8 @@ def test_a_bad_file_is_refused_with_one_line_and_nothing_is_written(refusal, tmp
 
 def test_options_that_do_not_go_together_are_refused(refusal, original):
     for arguments, problem in [
-        ([NAME, "--name", "x"], "lake_d12_w1.0 is published: --supernet and --name go with a file of your own"),
-        ([original, "--file", original], f"{original} is a file already: --file goes with the name of a published"),
+        ([NAME, "--name", "x"], "lake_d12_w1.0 is published: --supernet and --name are for a file of your own"),
+        ([original, "--file", original], f"{original} is a file: --file is for the name of a published"),
         ([original, "--supernet", "lak"], '--supernet: unknown supernet "lak"; did you mean "lake"?'),
         ([NAME, "--file", "none.pth"], "--file: there is no file none.pth"),
     ]:
@@ -164,8 +164,8 @@ def test_a_damaged_import_is_found(refusal, command, original, store):
     path.write_bytes(content)
     code, line = only_line(refusal, original)
     assert code == 3
-    assert line.startswith(f"{path} is damaged: its sha256 is ")
-    assert line.endswith(": delete it and import it again")
+    assert line.startswith(f"{path} is damaged: its sha256 must be ")
+    assert line.endswith(". Delete it, and import it again.")
 
 
 def test_a_full_disk_leaves_nothing_and_says_what_helps(refusal, original, store, monkeypatch):
@@ -176,7 +176,7 @@ def test_a_full_disk_leaves_nothing_and_says_what_helps(refusal, original, store
     monkeypatch.setattr(tensor_files, "save_file", full)
     assert only_line(refusal, original) == (
         5,
-        f"cannot write in {store}: No space left on device; make room there or choose another folder with --to",
+        f"cannot write in {store}: No space left on device. Make room there, or choose another folder (--to).",
     )
     assert list(store.iterdir()) == []
 

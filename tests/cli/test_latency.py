@@ -129,8 +129,8 @@ def test_milliseconds_without_a_table_are_refused(refusal, config, tmp_path):
     [
         (("tiny-latency", "none"), 3, "search.latency_table: there is no file none.json: measure it with"),
         (("<= 2 ms", "<= 1.9 ms"), 4, "budgets.small: no architecture takes at most 1.9 ms; the attainable range is 2"),
-        (("stem_width = 4", "stem_width = 3"), 3, "another configuration of the supernet: measure again with"),
-        (("[8, 12, 16]", "[8, 12, 20]"), 3, "another configuration of the supernet: measure again with"),
+        (("stem_width = 4", "stem_width = 3"), 3, "another configuration of the supernet. Measure again with"),
+        (("[8, 12, 16]", "[8, 12, 20]"), 3, "another configuration of the supernet. Measure again with"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(refusal, config, table, change, code, problem):

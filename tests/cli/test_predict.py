@@ -87,7 +87,7 @@ def broken_family(run, tmp_path):
         (["resnet18", "{data}", "--out", "{tmp}/p.npz"], 5, "cannot get the weights resnet18-f37072fd.pth"),
         (["resnet1", "{data}", "--out", "{tmp}/p.npz"], 2, 'no classification model "resnet1"'),
         (["{run}:small", "{tmp}/none", "--out", "{tmp}/p.npz"], 2, "there is no file"),
-        (["{run}:small", "{tmp}/empty", "--out", "{tmp}/p.npz"], 3, "has no class folders"),
+        (["{run}:small", "{tmp}/empty", "--out", "{tmp}/p.npz"], 3, "must have class folders"),
         (["{run}:small", "{tmp}/photos", "--out", "{tmp}/p.npz"], 3, "must have the same classes, got 3 of 3 only in"),
         (["{run}:small", "update_digits", "--out", "{tmp}/p.npz"], 3, "must have the same classes, got 10 of 10"),
     ],

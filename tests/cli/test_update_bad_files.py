@@ -75,10 +75,10 @@ CHECKPOINTS = {
     "a whole network": (
         "old.pt",
         lambda path: torch.save(SmallResNet(widths=(4, 8)).build((1, 8, 8), 3), path),
-        "holds more than weights, and no pickle is run",
+        "holds more than weights, and pickles are not run",
     ),
-    "numbers": ("old.pt", lambda path: torch.save({"epoch": 3}, path), "holds no state dict"),
-    "a list": ("old.pt", lambda path: torch.save([torch.zeros(3)], path), "holds no state dict"),
+    "numbers": ("old.pt", lambda path: torch.save({"epoch": 3}, path), "must hold a state dict"),
+    "a list": ("old.pt", lambda path: torch.save([torch.zeros(3)], path), "must hold a state dict"),
 }
 
 
@@ -103,7 +103,7 @@ def test_a_pickle_is_never_run(refusal, config, tmp_path):
     for arguments in (("update", config, "--out", tmp_path / "run"), ("validate", config)):
         code, lines = refusal(*arguments)
         assert (code, len(lines)) == (3, 1)
-        assert f"{path} is damaged or holds more than weights, and no pickle is run" in lines[0]
+        assert f"{path} is damaged or holds more than weights, and pickles are not run" in lines[0]
         assert not trace.exists()
     torch.load(path, weights_only=False)  # the file does what it is accused of
     assert trace.exists()

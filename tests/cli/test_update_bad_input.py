@@ -87,11 +87,11 @@ def test_several_problems_are_reported_at_once(refusal, config):
         ),
         (
             (NEW, '[models.new]\nnetwork = { name = "torchvision", model = "resnet18" }'),
-            "models.new.network: resnet18 takes images of 3 channels, not of 1",
+            "models.new.network: resnet18 needs images of 3 channels, got 1",
         ),
         (
             (NEW, '[models.new]\nnetwork = { name = "small_resnet", widths = [4, 8], patch = 3 }'),
-            "models.new.network: patches of 3 do not tile images of 8 x 8",
+            "models.new.network: patch must divide height and width, got 3 for images of 8 x 8",
         ),
     ],
 )

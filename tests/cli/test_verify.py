@@ -78,7 +78,7 @@ def test_every_problem_has_a_line_of_its_own(family, refusal):
     code, lines = refusal("verify", family)
     assert code == 3
     assert len(lines) == 3
-    assert f"{family / 'medium.safetensors'} is damaged: its sha256 is" in lines[0]
+    assert f"{family / 'medium.safetensors'} is damaged: its sha256 must be" in lines[0]
     assert f"{family / 'large.onnx'} is damaged: it has 0 bytes, recorded were" in lines[1]
     assert f"{family / 'small.md'} is missing" in lines[2]
 
@@ -146,7 +146,7 @@ def transposed(manifest):
         (set_in("cards", 0, "file", "small.onnx"), "lists small.onnx for more than one thing"),
         (set_in("classes", ["a", "b", "c"]), "its metadata contradicts the manifest: regnas.classes"),
         (set_in("input_shape", [1, 8]), "input_shape of the manifest must be channels, height and width"),
-        (set_in("supernet", "widths", 5), "the manifest's supernet cannot be built"),
+        (set_in("supernet", "widths", 5), "the supernet of the manifest cannot be built"),
         (set_in("format", 3), "must have format 2, got 3"),
         (lambda manifest: manifest.pop("exports"), "lacks exports"),
     ],

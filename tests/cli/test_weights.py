@@ -131,7 +131,7 @@ def test_weights_for_other_classes_are_refused(refusal, config, store, tmp_path)
     import_supernet(str(tmp_path / "mine.pth"), store)
     code, lines = refusal("validate", config)
     assert code == 2
-    assert lines[0].endswith("it tells 5 classes apart, the data has 3")
+    assert lines[0].endswith("it has 5 classes, the data has 3")
 
 
 def test_weights_whose_record_lies_are_refused(refusal, config, imported, store, tmp_path):

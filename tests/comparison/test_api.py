@@ -290,13 +290,13 @@ def test_models_in_a_list_have_names():
 
 
 def test_a_gate_without_limits_reads_nothing():
-    with pytest.raises(ConfigurationError, match="at least one limit: max_nfr, max_class_nfr, min_accuracy_gain"):
+    with pytest.raises(ConfigurationError, match="at least one limit: `max_nfr`, `max_class_nfr`, `min_accuracy_gain`"):
         regnas.gate("none.csv", "nor.csv")
     with pytest.raises(
-        ConfigurationError, match=r"max_nfr must be a fraction between 0 and 1, got 2\. Write 0\.02 for 2 %\."
+        ConfigurationError, match=r"`max_nfr` must be a fraction between 0 and 1, got 2\. Write 0\.02 for 2 %\."
     ):
         regnas.gate("none.csv", "nor.csv", max_nfr=2)
-    with pytest.raises(ConfigurationError, match="max_nfr must be a fraction between 0 and 1, got 'a'"):
+    with pytest.raises(ConfigurationError, match="`max_nfr` must be a fraction between 0 and 1, got 'a'"):
         regnas.gate([0], [0], [0], max_nfr="a")
 
 

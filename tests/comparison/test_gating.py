@@ -157,5 +157,5 @@ def test_all_limits_out_of_range_are_named_at_once():
 
 
 def test_no_limit():
-    with pytest.raises(ConfigurationError, match="at least one limit: max_nfr, max_class_nfr, min_accuracy_gain"):
+    with pytest.raises(ConfigurationError, match="at least one limit: `max_nfr`, `max_class_nfr`, `min_accuracy_gain`"):
         Limits()

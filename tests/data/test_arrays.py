@@ -61,7 +61,7 @@ def test_gray_images_names_of_classes_and_a_search_part_of_its_own(tmp_path: Pat
             r"train_images .* float32\..*\* 255\)\.round\(\)\.astype",
         ),
         ({"train_images": np.zeros((20, 4, 5), np.int64)}, r"train_images .* int64\. .*save images\.astype"),
-        ({"train_images": np.zeros((20, 3, 32, 32), np.uint8)}, r"32 channels.*transpose\(0, 2, 3, 1\)"),
+        ({"train_images": np.zeros((20, 3, 32, 32), np.uint8)}, r"got 32 of shape .*transpose\(0, 2, 3, 1\)"),
         ({"train_images": np.zeros((20, 4), np.uint8)}, r"must have the shape .*, got \[20, 4\]"),
         ({"train_images": np.zeros((20, 0, 4), np.uint8)}, r"must have the shape .*, got \[20, 0, 4\]"),
         ({"test_images": np.zeros((0, 4, 5), np.uint8), "test_targets": np.zeros(0, int)}, "test_images .* is empty"),
@@ -70,7 +70,7 @@ def test_gray_images_names_of_classes_and_a_search_part_of_its_own(tmp_path: Pat
         ({"train_targets": np.zeros(20, int)}, 'all 16 samples of the train split are "0"'),
         (
             {"train_targets": np.array([0, 10**15] * 10)},
-            r"2 classes, numbered 0\.\.1000000000000000: number them 0\.\.1",
+            r"must number the 2 classes 0\.\.1, got 0\.\.1000000000000000",
         ),
         ({"test_targets": np.full(6, 2)}, r"6 of 6 targets of the report split are outside 0\.\.1, first 2 of test/0"),
         ({"classes": np.array([1, 2])}, "classes .* must be a list of texts"),
@@ -78,7 +78,7 @@ def test_gray_images_names_of_classes_and_a_search_part_of_its_own(tmp_path: Pat
         ({"test_images": None}, "lacks the array test_images; it holds train_images, train_targets, test_targets"),
         (
             {"search_images": np.zeros((2, 4, 5), np.uint8)},
-            "has search_images alone: search_images and search_targets go together",
+            "must have both search_images and search_targets, got search_images alone",
         ),
         ({"train_targets": np.array([print] * 20, dtype=object)}, '"train_targets" holds pickled Python objects'),
     ],

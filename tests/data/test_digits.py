@@ -92,7 +92,7 @@ def test_originals_are_upscaled_between_their_pixels() -> None:
 
 @pytest.mark.parametrize("wrong", [{"severity": -1.0}, {"severity": float("nan")}, {"train_variants": 0}])
 def test_impossible_options_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="has to be"):
+    with pytest.raises(ValueError, match="must be"):
         Digits(**wrong)  # type: ignore[arg-type]
 
 

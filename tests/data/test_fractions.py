@@ -112,7 +112,7 @@ def test_a_share_that_leaves_nothing_out_is_the_split_itself():
 @pytest.mark.parametrize("bad", [0.0, -0.1, 1.01, float("nan")])
 @pytest.mark.parametrize("key", ["samples", "classes"])
 def test_an_impossible_share_is_refused_with_its_name_and_value(key, bad):
-    with pytest.raises(ValueError, match=f"{key} is {bad}: it has to be above 0 and at most 1"):
+    with pytest.raises(ValueError, match=f"{key} must be above 0 and at most 1, got {bad}"):
         DataFraction(**{key: bad})
 
 

@@ -45,12 +45,14 @@ def test_sound_splits_describe_themselves() -> None:
 
 
 def test_an_empty_split_is_refused_with_the_counts_of_all() -> None:
-    with pytest.raises(DataError, match=r"the search split is empty \(train 4, search 0, report 3\)"):
+    with pytest.raises(
+        DataError, match=r"the search split must have samples, got none \(train 4, search 0, report 3\)"
+    ):
         make_splits(search=make_split("search", [], 10))
 
 
 def test_images_of_another_size_are_refused() -> None:
-    with pytest.raises(DataError, match="report split are 1 x 3 x 3, those of the train split 1 x 2 x 2"):
+    with pytest.raises(DataError, match="report split must be 1 x 2 x 2 as in the train split, got 1 x 3 x 3"):
         make_splits(report=make_split("report", [0, 1], 20, side=3))
 
 
@@ -88,7 +90,7 @@ def test_repeated_class_names_are_refused() -> None:
 
 
 def test_preprocessing_for_other_channels_is_refused() -> None:
-    with pytest.raises(DataError, match="for 3 channels, the images have 1"):
+    with pytest.raises(DataError, match="must have 3 channels as the preprocessing, got 1"):
         make_splits(preprocessing=Preprocessing((0.5,) * 3, (0.5,) * 3))
 
 
@@ -96,9 +98,9 @@ def test_a_split_of_unequal_lengths_or_wrong_types_is_refused() -> None:
     split = make_split("train", [0, 1], 0)
     with pytest.raises(DataError, match=r"2 images and ids of shape \[1\]"):
         dataclasses.replace(split, ids=split.ids[:1])
-    with pytest.raises(DataError, match="they have to be uint8"):
+    with pytest.raises(DataError, match="must be uint8"):
         dataclasses.replace(split, images=split.images.float())
-    with pytest.raises(DataError, match="they have to be int64"):
+    with pytest.raises(DataError, match="must be int64"):
         dataclasses.replace(split, targets=split.targets.int())
 
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from regnas.data import Preprocessing, Split, Splits
 from regnas.errors import DataError, EnvironmentProblem
-from regnas.training import Augmentation, Recipe, SingleNetwork, Trainer, first_images, logits_on, prediction
+from regnas.training import Augmentation, Recipe, SingleNetwork, Trainer, logits_on, prediction, prepare_spread_images
 from tests.data.photographs import Decoded, make_photographs, photograph, streamed
 
 CPU = torch.device("cpu")
@@ -85,7 +85,7 @@ def test_more_search_images_than_there_are_is_refused_before_decoding(
     with pytest.raises(DataError, match="search_images is 24 and train/ has 24 images"):
         streamed(root, search_images=24).load()
     (root / "val" / "emu").mkdir()
-    with pytest.raises(DataError, match=r'1 of 4 class folders .* have no images, first "emu"'):
+    with pytest.raises(DataError, match=r'must have images, got 1 of 4 without, first "emu"'):
         streamed(root).load()
     assert decoded.taken() == []
 
@@ -149,8 +149,8 @@ def test_predictions_on_streamed_images_are_those_on_a_tensor(root: Path, monkey
 def test_calibration_decodes_its_own_images_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = pair(root)
     decoded = Decoded(monkeypatch)
-    found = first_images(ours.train, ours.preprocessing, 5, CPU)
-    assert torch.equal(found, first_images(theirs.train, ours.preprocessing, 5, CPU))
+    found = prepare_spread_images(ours.train, ours.preprocessing, 5, CPU)
+    assert torch.equal(found, prepare_spread_images(theirs.train, ours.preprocessing, 5, CPU))
     assert decoded.taken() == sorted(ours.train.ids[[0, 4, 8, 13, 17]].tolist())
 
 

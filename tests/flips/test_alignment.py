@@ -50,7 +50,7 @@ def test_differing_ids_are_counted_and_shown() -> None:
 
 def test_samples_missing_on_one_side_only() -> None:
     message = refusal(named("old", [1, 2, 3]), named("new", [3, 1]))
-    assert '1 ids only in "old" (2), 0 ids only in "new";' in message
+    assert '1 ids only in "old" (2), 0 ids only in "new".' in message
 
 
 def test_differing_targets_are_counted_and_shown() -> None:
@@ -64,7 +64,7 @@ def test_text_and_integer_ids_do_not_mix() -> None:
 
 
 def test_nothing_to_align() -> None:
-    assert refusal() == "there are no predictions to compare"
+    assert refusal() == "predictions to compare must be of at least one model, got none"
 
 
 def test_one_model_alone_is_aligned() -> None:

@@ -199,10 +199,10 @@ def test_arguments_without_meaning_are_refused() -> None:
     assert "at least two models, got 1" in refusal(lambda: mean_nfr_values([OLD]))
     assert "between 0 and 1, got 95" in refusal(lambda: nfr_interval(OLD, NEW, level=95))
     assert "resamples must be at least 1" in refusal(lambda: bootstrap_means(np.zeros((3, 1)), resamples=0))
-    assert "shape [N, S], not [3]" in refusal(lambda: bootstrap_means(np.zeros(3)))
+    assert "shape [N, S], got [3]" in refusal(lambda: bootstrap_means(np.zeros(3)))
     assert "must be finite" in refusal(lambda: bootstrap_means(np.array([[np.nan]])))
-    assert "draws must have shape [B]" in refusal(lambda: interval(np.zeros((3, 1))))
-    assert "groups have shape [2], expected [3]" in refusal(
+    assert "must have the shape [B]" in refusal(lambda: interval(np.zeros((3, 1))))
+    assert "groups must have the shape [3], got [2]" in refusal(
         lambda: bootstrap_means(np.zeros((3, 1)), np.zeros(2, dtype=np.int64))
     )
 

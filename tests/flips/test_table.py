@@ -105,7 +105,7 @@ def test_json_round_trip_is_exact(rows: list[list[bool]]) -> None:
     ("changes", "problem"),
     [
         ({"nfr": None}, "lacks nfr"),
-        ({"nfr": [[0.0, 0.2], [0.4, 0.0]]}, "nfr has shape [2, 2], expected [3, 3]"),
+        ({"nfr": [[0.0, 0.2], [0.4, 0.0]]}, "nfr must have the shape [3, 3], got [2, 2]"),
         ({"nfr": [[0.0, 0.2], [0.4]]}, "is damaged"),
         ({"accuracy": ["a", "b", "c"]}, "is damaged"),
         ({"accuracy": [0.4, 0.6, float("nan")]}, "accuracy holds values that are negative or not finite"),

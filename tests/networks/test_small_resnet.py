@@ -54,13 +54,13 @@ def test_blocks_are_residual_blocks_a_stage():
     ("keys", "complaint"),
     [
         ({"widths": ()}, "widths must be at least one"),
-        ({"widths": (0, 4)}, r"not \[0, 4\]"),
-        ({"widths": (8, 4)}, r"shrink from stage to stage: \[8, 4\]"),
-        ({"blocks": 0}, "blocks must be at least 1, not 0"),
-        ({"expansion": 0.0}, r"expansion must be positive and finite, not 0\.0"),
-        ({"expansion": math.nan}, "not nan"),
-        ({"expansion": math.inf}, "not inf"),
-        ({"patch": 0}, "patch must be at least 1, not 0"),
+        ({"widths": (0, 4)}, r"got \[0, 4\]"),
+        ({"widths": (8, 4)}, r"shrink from stage to stage, got \[8, 4\]"),
+        ({"blocks": 0}, "blocks must be at least 1, got 0"),
+        ({"expansion": 0.0}, r"expansion must be positive and finite, got 0\.0"),
+        ({"expansion": math.nan}, "got nan"),
+        ({"expansion": math.inf}, "got inf"),
+        ({"patch": 0}, "patch must be at least 1, got 0"),
     ],
 )
 def test_impossible_values_are_refused(keys, complaint):
@@ -69,7 +69,7 @@ def test_impossible_values_are_refused(keys, complaint):
 
 
 def test_patches_that_do_not_tile_the_image_are_refused():
-    with pytest.raises(ValueError, match="patches of 2 do not tile images of 8 x 7"):
+    with pytest.raises(ValueError, match="patch must divide height and width, got 2 for images of 8 x 7"):
         SmallResNet(patch=2).build((1, 8, 7), 3)
 
 

@@ -66,7 +66,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path):
 
 def test_a_path_that_cannot_be_written_is_named_with_a_remedy(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentProblem, match=r"cannot write .*file/inside: .*; check that the folder exists"):
+    with pytest.raises(EnvironmentProblem, match=r"cannot write .*file/inside: .*\. Check that the folder exists"):
         files.write_text(tmp_path / "file" / "inside", "text")
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regnas.runtime.cache_folder import cache_folder
+from regnas.runtime.files import cache_folder
 from regnas.runtime.memory import BoundedCache, LazyMapping
 
 

@@ -53,7 +53,7 @@ def test_processes_that_do_not_come_are_not_waited_for_forever(monkeypatch):
     monkeypatch.setattr(module, "MEETING", timedelta(seconds=1))
     for name, value in (VARIABLES | {"MASTER_PORT": "29517"}).items():
         monkeypatch.setenv(name, value)
-    problem = r"the 4 processes did not meet at 127\.0\.0\.1:29517 within 1 s"
+    problem = r"the 4 processes did not connect at 127\.0\.0\.1:29517 within 1 s"
     with pytest.raises(EnvironmentProblem, match=problem), joined(current_processes()):
         pass
 
@@ -76,9 +76,9 @@ def test_every_process_of_a_machine_has_a_cuda_device_of_its_own(monkeypatch):
 @pytest.mark.parametrize(
     ("devices", "wish", "kind", "problem"),
     [
-        (0, "cuda", EnvironmentProblem, 'machine.device is "cuda", and torch finds no CUDA device'),
-        (1, "auto", EnvironmentProblem, "2 processes for 1 CUDA device of this machine"),
-        (0, "mps", ConfigurationError, 'machine.device "mps" is for one process, not for 4'),
+        (0, "cuda", EnvironmentProblem, 'machine.device is "cuda", but torch finds no CUDA device'),
+        (1, "auto", EnvironmentProblem, "each process needs a CUDA device of its own, got 2 processes and 1 device."),
+        (0, "mps", ConfigurationError, 'machine.device "mps" works with one process only, got 4'),
     ],
 )
 def test_devices_that_are_not_enough_for_all_are_refused(monkeypatch, devices, wish, kind, problem):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regnas.components.rate import parse_rate, shown_rate
+from regnas.components.rate import format_rate, parse_rate
 from regnas.search import Measures
 from regnas.search.algorithms.nsga2 import _objectives
 from regnas.search.feasibility import comparable_rewards, excess_over, standing, violation_of
@@ -112,4 +112,4 @@ def test_a_percentage_without_its_sign_is_refused_with_what_to_write():
 
 @pytest.mark.parametrize(("rate", "text"), [(0.01, "1 %"), (0.005, "0.5 %"), (0.0, "0 %"), (1 / 3, "33.3333 %")])
 def test_rates_are_shown_in_percent(rate, text):
-    assert shown_rate(rate) == text
+    assert format_rate(rate) == text

@@ -174,19 +174,19 @@ def test_json_and_back_is_the_same_table(tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda value: [], "holds no JSON object"),
+        (lambda value: [], "has no JSON object"),
         (lambda value: {"members": []}, "lacks format, conditions, additivity, entries"),
         (lambda value: value | {"format": 2}, "has format 2, this version of regnas reads 1"),
-        (lambda value: value | {"entries": [1.0]}, "is no latency table"),
-        (lambda value: value | {"entries": {"a": "long"}}, "is no latency table"),
+        (lambda value: value | {"entries": [1.0]}, "is not a latency table"),
+        (lambda value: value | {"entries": {"a": "long"}}, "is not a latency table"),
         (lambda value: value | {"entries": {"a": -1.0}}, "the part a takes -1.0 ms"),
         (lambda value: value | {"entries": {"a": math.nan}}, "the part a takes nan ms"),
         (lambda value: value | {"entries": {"a": math.inf}}, "the part a takes inf ms"),
-        (lambda value: value | {"conditions": {"space": "toy"}}, "is no latency table"),
-        (lambda value: value | {"conditions": value["conditions"] | {"input_shape": [1, 2]}}, "is no latency table"),
-        (lambda value: value | {"additivity": {"scale": 1.0}}, "is no latency table"),
-        (lambda value: value | {"additivity": value["additivity"] | {"scale": 0.0}}, "the scale is 0.0"),
-        (lambda value: value | {"additivity": value["additivity"] | {"scale": "x"}}, "is no latency table"),
+        (lambda value: value | {"conditions": {"space": "toy"}}, "is not a latency table"),
+        (lambda value: value | {"conditions": value["conditions"] | {"input_shape": [1, 2]}}, "is not a latency table"),
+        (lambda value: value | {"additivity": {"scale": 1.0}}, "is not a latency table"),
+        (lambda value: value | {"additivity": value["additivity"] | {"scale": 0.0}}, "must be positive, got 0.0"),
+        (lambda value: value | {"additivity": value["additivity"] | {"scale": "x"}}, "is not a latency table"),
     ],
 )
 def test_what_is_no_table_is_refused_in_one_line(change, problem):

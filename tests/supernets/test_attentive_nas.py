@@ -95,7 +95,7 @@ def test_the_blocks_of_a_stage_are_alike(gene):
     base = a0()
     other = Block.of(**{**dict(base.stages[2][1].genes), gene: {"kernel": 5, "middle": 120, "width": 32}[gene]})
     mixed = (base.stages[2][0], other, *base.stages[2][2:])
-    with pytest.raises(ArtifactError, match=r"block 2 of stage 3 .* (may not stand there|is not a choice there)"):
+    with pytest.raises(ArtifactError, match=r"block 2 of stage 3 .* (is not allowed there|is not a choice there)"):
         space.check(Architecture(base.space, (*base.stages[:2], mixed, *base.stages[3:])))
 
 
@@ -168,5 +168,5 @@ def test_what_the_checkpoint_has_beyond_it_is_reported():
     renamed = plugin.rename_tensors(
         {"module.blocks.40.mobile_inverted_conv.point_linear.conv.conv.weight": torch.zeros(1)}
     )
-    with pytest.raises(ArtifactError, match=r"stages\.7\.5\.project\.conv\.weight is not of this network"):
+    with pytest.raises(ArtifactError, match=r"stages\.7\.5\.project\.conv\.weight does not belong to this network"):
         load_into(supernet, supernet.state_dict() | renamed, Path("other.pth.tar"))

@@ -31,7 +31,7 @@ def test_widths_never_shrink_along_the_network():
     wide, narrow = Block.of(width=16, expansion=1.0), Block.of(width=12, expansion=1.0)
     assert space.rules.step(8, 0, 0, wide) is not None
     assert space.rules.step(16, 1, 0, narrow) is None
-    with pytest.raises(Exception, match="may not stand there"):
+    with pytest.raises(Exception, match="is not allowed there"):
         space.cost(Architecture("elastic_resnet", ((wide,), (narrow,))))
 
 

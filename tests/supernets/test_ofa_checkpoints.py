@@ -77,7 +77,7 @@ def test_earlier_names_are_others():
 def test_unknown_and_missing_tensors_are_reported_in_one_line(plugin, supernet, foreign):
     (dropped, *_), extra = [name for name in foreign if name.endswith("weight")], torch.zeros(1)
     damaged = {name: tensor for name, tensor in foreign.items() if name != dropped} | {"decoder.weight": extra}
-    with pytest.raises(ArtifactError, match=r"decoder\.weight is not of this network") as caught:
+    with pytest.raises(ArtifactError, match=r"decoder\.weight does not belong to this network") as caught:
         load_into(supernet, plugin.rename_tensors(damaged), Path("some.pth"))
     assert f"{dropped} is missing" in str(caught.value)
 

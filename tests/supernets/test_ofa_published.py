@@ -139,7 +139,7 @@ def wrong_architectures():
         (OFAMobileNetV3(), shallow, "stage 1 has 1 blocks, ofa_mobilenet_v3 allows 2 to 4"),
         (OFAMobileNetV3(), resnet, '"ofa_resnet50" was given to "ofa_mobilenet_v3"'),
         (OFAMobileNetV3(), replace(mobile, resolution=48), "resolution 48 is not one of ofa_mobilenet_v3"),
-        (OFAResNet50(), changed(resnet, 2, 1, width=408, middle=80), "block 2 of stage 3 .* may not stand there"),
+        (OFAResNet50(), changed(resnet, 2, 1, width=408, middle=80), "block 2 of stage 3 .* is not allowed there"),
         (OFAResNet50(), changed(resnet, 0, 0, residual=2), "is not a choice there"),
     ]
 

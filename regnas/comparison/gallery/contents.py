@@ -17,9 +17,9 @@ from regnas.comparison.gallery.suspects import suspects, why_no_suspects
 from regnas.errors import ArtifactError
 from regnas.flips import Predictions
 from regnas.flips.predictions import examples
+from regnas.pictures.decoding import ignore_metadata_warnings
 from regnas.report.kit.documents import write_document
 from regnas.report.kit.thumbnails import shrink, small_uri
-from regnas.runtime.pillow import ignore_metadata_warnings
 from regnas.runtime.progress import track
 from regnas.runtime.signals import stop_unwritten
 

@@ -18,7 +18,7 @@ from typing import Any
 from torch import nn
 
 from regnas.data import Preprocessing, Split, Splits
-from regnas.errors import ArtifactError, InfeasibleError
+from regnas.errors import ArtifactError, InfeasibleError, first_line
 from regnas.family.export.cards import write_cards
 from regnas.family.export.formats import FORMATS, SAFETENSORS, Material
 from regnas.family.export.measuring import CPU, measured, predict
@@ -43,7 +43,7 @@ from regnas.runtime.safetensors_headers import map_tensors
 from regnas.runtime.signals import stop_if_asked
 from regnas.runtime.tensors import save_tensors
 from regnas.space import Architecture, Cost
-from regnas.training import first_images, logits_of
+from regnas.training import logits_of, prepare_spread_images
 
 CALIBRATION_IMAGES = 256
 
@@ -189,7 +189,7 @@ def _material(family: Family, name: str, splits: Splits) -> Material:
         family[name].to(CPU),
         manifest.input_shape,
         metadata_of(name, manifest.preprocessing, manifest.classes, manifest.input_shape),
-        lambda: first_images(splits.train, family.preprocessing, CALIBRATION_IMAGES, CPU).contiguous().numpy(),
+        lambda: prepare_spread_images(splits.train, family.preprocessing, CALIBRATION_IMAGES, CPU).contiguous().numpy(),
     )
 
 
@@ -197,8 +197,7 @@ def _content(material: Material, format_name: str, member: str) -> bytes:
     try:
         return FORMATS[format_name].content(material)
     except RuntimeError as error:  # raised by the exporters of torch if they do not support an operation
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise InfeasibleError(f"{member} cannot be written as {format_name}: {reason}") from error
+        raise InfeasibleError(f"{member} cannot be written as {format_name}: {first_line(error)}") from error
 
 
 def _is_current(family: Family, format_name: str) -> bool:

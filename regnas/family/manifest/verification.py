@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from regnas.errors import ArtifactError, EnvironmentProblem, RegnasError
+from regnas.errors import ArtifactError, EnvironmentProblem, RegnasError, first_line
 from regnas.family.manifest.containment import containment_proof
 from regnas.family.manifest.entries import Card, Export, Member
 from regnas.family.manifest.folders import MANIFEST, file_in
@@ -211,9 +211,9 @@ def _cost_problems(manifest: Manifest, folder: Path, costs: Costs) -> tuple[list
     try:
         by_member = costs(manifest)
     except (EnvironmentProblem, ImportError) as error:
-        return [], f"MACs and parameters were not checked: {str(error).splitlines()[0]}"
+        return [], f"MACs and parameters were not checked: {first_line(error)}"
     except RegnasError as error:
-        return [f"{folder / MANIFEST}: {str(error).splitlines()[0]}"], "MACs and parameters could not be counted"
+        return [f"{folder / MANIFEST}: {first_line(error)}"], "MACs and parameters could not be counted"
     problems = [
         f"{folder / MANIFEST}: {member.name} must have {found:,} {what}, got {recorded:,}"
         for member in manifest.members

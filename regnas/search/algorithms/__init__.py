@@ -1,4 +1,4 @@
-"""Algorithms that say which architectures to evaluate next, a generation at a time."""
+"""Algorithms that choose the next generation of architectures to evaluate."""
 
 from regnas.components.registry import Registry
 from regnas.search.algorithms.asking import Scored, SearchAlgorithm

@@ -1,4 +1,4 @@
-"""What a search algorithm is, and what all of them share."""
+"""The protocol of search algorithms, and what they share."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ class Scored(Protocol):
 
     @property
     def excess(self) -> float | None:
-        """How far the highest NFR is above the limit; None where flips are not limited."""
+        """The highest NFR minus the limit; None if flips are not limited."""
         ...
 
     @property
     def violation(self) -> float:
-        """The excess, and 0 where the limit is met."""
+        """The excess, or 0 if the limit is met."""
         ...
 
 
 class SearchAlgorithm(Protocol):
-    """Says what to evaluate next, from nothing but what was evaluated: ask again and it says the same."""
+    """Chooses what to evaluate next, from the evaluated candidates only: the same question has the same answer."""
 
     @property
     def generation_size(self) -> int: ...
 
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
-        """The next generation: architectures of the space inside the budget, none of them told before."""
+        """Return the next generation: architectures of the space inside the budget, none of which are in ``told``."""
         ...
 
 
 def unknown(draw: Callable[[int], Architecture], known: Collection[Architecture], count: int) -> list[Architecture]:
-    """``count`` architectures that are not known yet, or fewer where the patience ends; ``draw`` is told the misses."""
+    """Draw ``count`` unknown architectures, or fewer after too many misses; ``draw`` gets the number of misses."""
     found: dict[Architecture, None] = {}
     misses = 0
     while len(found) < count and misses < MOST_KNOWN_IN_A_ROW:
@@ -72,7 +72,7 @@ def unknown_near(
     count: int,
     random: Random,
 ) -> list[Architecture]:
-    """The architectures nearest to what is suggested; near a known one the suggestion changes gene by gene."""
+    """Return the architectures nearest to the suggestions; if one is known, its suggestion changes gene by gene."""
     projection, anywhere, choices = Projection(space, budget), BudgetSampler(space, budget), gene_choices(space)
     wanted: dict[str, Gene] = {}
 

@@ -13,7 +13,7 @@ from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
 @dataclass(frozen=True)
 class Mixed:
-    """All children that take every block from one of two parents."""
+    """All children in which every block comes from one of two parents."""
 
     mother: Architecture
     father: Architecture
@@ -24,7 +24,7 @@ class Mixed:
 
 @dataclass(frozen=True)
 class Mutated:
-    """All children of one parent that differ from it at these places alone."""
+    """All children of one parent that differ from it only at these places."""
 
     parent: Architecture
     blocks: tuple[tuple[int, int], ...]
@@ -40,11 +40,11 @@ Offspring = Mixed | Mutated
 
 @dataclass(frozen=True)
 class Evolution:
-    """The best part of all candidates so far are parents; children are mutated from one or mixed from two.
+    """Evolution: the best candidates so far are parents; a child mutates one parent or mixes two.
 
-    A child is drawn from the architectures inside the budget that differ from its parent only where it mutates, or
-    that take every block from one of two parents, so that no child is ever rejected for its cost. The resolution
-    mutates with ``resolution_probability`` (by default ``mutation_probability``). Once-for-all: 0.1 and 0.5.
+    A child is drawn from the architectures inside the budget that differ from its parent only at the mutated places, or
+    in which every block comes from one of two parents. No child is therefore rejected for its cost. The resolution
+    mutates with ``resolution_probability`` (by default ``mutation_probability``). Once-for-all uses 0.1 and 0.5.
     """
 
     population: int = 20
@@ -69,10 +69,10 @@ class Evolution:
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
         best = self.best(told)
         anywhere = BudgetSampler(space, budget)
-        families: dict[Offspring, BudgetSampler] = {}  # the same parents come together again and again
+        families: dict[Offspring, BudgetSampler] = {}  # the same parents are drawn again and again
 
         def draw(misses: int) -> Architecture:
-            # The neighborhood of the best may be exhausted: from half of the patience on, look anywhere.
+            # The neighborhood of the best may be exhausted: after half of the allowed misses, draw from anywhere.
             if not best or misses >= MOST_KNOWN_IN_A_ROW // 2:
                 return anywhere.sample(random)
             offspring = self.offspring(space, best, random, misses)
@@ -92,9 +92,9 @@ class Evolution:
         return [trial.architecture for trial in ranked[: self.parent_count]]
 
     def offspring(self, space: SearchSpace, best: Sequence[Architecture], random: Random, misses: int = 0) -> Offspring:
-        """Two parents that mix, or one that mutates at places which chance picks.
+        """Draw two parents that mix, or one that mutates at random places.
 
-        After ``misses``, children that were all known, one mutates at so many places more.
+        After ``misses`` children that were all known, a parent mutates at as many more places.
         """
         if not misses and len(best) > 1 and random.random() >= self.mutated:
             mother, father = random.sample(best, 2)

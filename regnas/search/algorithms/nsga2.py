@@ -14,8 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from regnas.runtime.randomness import chooser
 from regnas.search.algorithms.asking import Scored, unknown, unknown_near
-from regnas.search.genes import distributions
-from regnas.search.optuna_logging import quiet_optuna
+from regnas.search.optuna_tools import distributions, quiet_optuna
 from regnas.space import Architecture, Budget, EvenSampler, Gene, SearchSpace, gene_choices
 
 # Top-1, mean NFR, multiply-adds
@@ -25,13 +24,13 @@ STEP = math.log(1.02 / 0.98)  # of MACs, on a logarithmic scale: the window of "
 
 @dataclass(frozen=True)
 class NonDominatedSorting:
-    """Optuna's NSGA-II for Top-1, NFR and MACs at once: parents are what no other candidate beats in all three.
+    """Optuna's NSGA-II for Top-1, NFR and MACs: parents are the candidates that no other beats in all three.
 
-    The first generation is spread evenly over the window of MACs, however wide it is, and the third objective keeps
-    the following ones spread, so that one run over a wide window gives the front of all sizes. It counts MACs in steps
-    of a budget's window: below that a network is not preferred for being smaller, and a search inside one budget
-    weighs Top-1 against NFR alone. Each child is brought into the budget by as few changes as possible. A candidate
-    that exceeds a limit on flips is dominated by all that meet it, and by those that exceed it less.
+    The first generation is spread evenly over the window of MACs, however wide it is, and the third objective keeps the
+    following ones spread: one run over a wide window gives the front of all sizes. MACs count in steps of a budget's
+    window. Below that, a smaller network is not preferred, and a search inside one budget weighs only Top-1 against
+    NFR. Each child is moved into the budget by as few changes as possible. A candidate that exceeds a limit on flips is
+    dominated by all that meet it, and by those that exceed it less.
     """
 
     population: int = 20
@@ -58,14 +57,14 @@ class NonDominatedSorting:
         with quiet_optuna():
             study = optuna.create_study(directions=OBJECTIVES, sampler=sampler)
         for trial, values in zip(told, _objectives(told, high), strict=True):
-            params = _completed(trial.architecture, choices)
+            params = _complete_genes(trial.architecture, choices)
             study.add_trial(optuna.create_trial(params=params, distributions=genes, values=values))
         sampler.select_parents(study)
         return unknown_near(lambda: study.ask(genes).params, space, budget, known, self.population, random)
 
 
 def _objectives(told: Sequence[Scored], high: int) -> list[list[float]]:
-    """Of every candidate; infeasible ones are worse than all feasible ones in every objective, by their violation."""
+    """Return the objectives of every candidate; infeasible ones are worse than all others, by their violation."""
     values = [[trial.measures.top1, trial.measures.mean_nfr, float(-_steps(trial.macs, high))] for trial in told]
     top1, nfr, size = (list(column) for column in zip(*values, strict=True))
     return [
@@ -75,12 +74,12 @@ def _objectives(told: Sequence[Scored], high: int) -> list[list[float]]:
 
 
 def _steps(macs: int, high: int) -> int:
-    """By how many windows of a budget a network is smaller than ``high``."""
+    """Return by how many windows of a budget a network is smaller than ``high``."""
     return int(math.log(high / macs) / STEP)
 
 
 class _ToldGenerations(NSGAIISampler):
-    """The sampler with the generations that were told, where it would else count what it saw itself."""
+    """The sampler with the recorded generations; otherwise it would count only what it has seen itself."""
 
     def __init__(self, population: int, generation: int, seed: int) -> None:
         super().__init__(population_size=population, seed=seed)
@@ -88,9 +87,9 @@ class _ToldGenerations(NSGAIISampler):
         self._parents: list[FrozenTrial] = []
 
     def select_parents(self, study: optuna.Study) -> None:
-        """Generation by generation: the best of the parents before and their children."""
+        """Select, generation by generation, the best of the earlier parents and their children."""
         for generation in range(1, self._next_generation + 1):
-            # By number, since the order of equals would depend on how they were found.
+            # By number: the order of equals would otherwise depend on how they were found.
             self._parents = sorted(self.select_parent(study, generation), key=lambda trial: trial.number)
 
     def get_trial_generation(self, study: optuna.Study, trial: FrozenTrial) -> int:
@@ -105,10 +104,10 @@ class _ToldGenerations(NSGAIISampler):
         return self._parents
 
 
-def _completed(architecture: Architecture, choices: dict[str, list[Gene]]) -> dict[str, Gene]:
-    """The genes with those of blocks that are not active drawn by chance, the same for the same architecture.
+def _complete_genes(architecture: Architecture, choices: dict[str, list[Gene]]) -> dict[str, Gene]:
+    """Return the genes, with random ones for inactive blocks; the same for the same architecture.
 
-    The sampler crosses only genes that all parents have, and draws the others anew for every child.
+    The sampler crosses only genes that all parents have, and draws the others for every child again.
     """
     genes = architecture.genes()
     random = chooser("inactive genes", architecture.id)

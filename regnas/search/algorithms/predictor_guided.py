@@ -13,7 +13,7 @@ from regnas.search.algorithms.surrogate import RewardSurrogate
 from regnas.search.feasibility import Standing
 from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
-SIBLINGS = 10  # children drawn from the same offspring, whose counting costs more than a draw
+SIBLINGS = 10  # children drawn from the same offspring, because counting them costs more than a draw
 FROM_ANYWHERE = 0.1  # of the first pool
 
 
@@ -21,12 +21,12 @@ FROM_ANYWHERE = 0.1  # of the first pool
 class PredictorGuided:
     """Evolution with a predictor: a surrogate of the reward ranks many children, and only the best are evaluated.
 
-    The surrogate is fitted on all candidates so far. The first pool holds children of the best of them, and some
-    networks from anywhere in the budget. Each further one of the ``generations`` holds ``pool`` children of those that
-    the surrogate ranks highest, so that generations * pool networks are ranked for each ``population`` that is
-    evaluated. ``explore`` of them are taken by chance, so that a surrogate which is wrong costs little. The first
-    ``startup`` candidates are drawn at random. ``parents``, ``mutated`` and the two probabilities are those of
-    evolution. If flips are limited, a second surrogate predicts by how much a network exceeds the limit.
+    The surrogate is fitted to all candidates so far. The first pool has children of the best of them, and some networks
+    from anywhere in the budget. Each further one of the ``generations`` has ``pool`` children of those that the
+    surrogate ranks highest: generations * pool networks are ranked per ``population`` that is evaluated. A share
+    ``explore`` of the population is random, so that a wrong surrogate costs little. The first ``startup`` candidates
+    are random. ``parents``, ``mutated`` and the two probabilities are those of evolution. If flips are limited, a
+    second surrogate predicts the excess over the limit.
 
     Once-for-all ranks 500 generations of 100 with a quarter as parents, half of the children mutated, and the
     probabilities 0.1 and, for the resolution, 0.5.
@@ -53,7 +53,7 @@ class PredictorGuided:
             raise ValueError("explore must be at least 0 and at most 1")
         if self.generations < 1:
             raise ValueError("generations must be at least 1")
-        _ = self._evolution  # refuses what is impossible there
+        _ = self._evolution  # checks its own fields
 
     @property
     def generation_size(self) -> int:
@@ -79,7 +79,7 @@ class PredictorGuided:
     def _rank(
         self, space: SearchSpace, anywhere: BudgetSampler, told: Sequence[Scored], random: Random
     ) -> dict[Architecture, Standing]:
-        """What the surrogate says of the best so far and of all children of all generations."""
+        """Return the predictions of the surrogate for the best so far and for all children of all generations."""
         surrogate = RewardSurrogate(space, told)
         parents = self._evolution.best(told)
         ranked = dict(zip(parents, surrogate.standings(parents), strict=True))

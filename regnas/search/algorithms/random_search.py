@@ -1,4 +1,4 @@
-"""Search by chance."""
+"""Random search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regnas.space import Architecture, Budget, BudgetSampler, SearchSpace
 
 @dataclass(frozen=True)
 class RandomSearch:
-    """Architectures drawn from the budget, each equally likely: what an algorithm has to beat."""
+    """Architectures drawn from the budget, each equally likely: the baseline of search algorithms."""
 
     generation: int = 20
 

@@ -1,4 +1,4 @@
-"""What a candidate will be worth, from those that were evaluated."""
+"""Predict the reward of candidates from those that were evaluated."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from regnas.space import Architecture, SearchSpace, gene_choices
 class RewardSurrogate:
     """Bayesian ridge regression of the reward on which value every gene has, and on the multiply-adds.
 
-    Each value of a gene has a column of its own, so that effects need not grow along a gene; all columns of a block
-    that is not active are 0. With tens to hundreds of candidates and about as many columns, such a sum of effects
-    whose shrinkage is learnt ranks better than trees, and as well as a Gaussian process that takes ten times longer.
-    The reward itself is fitted and not its parts, so that no part has to be weighed again. If flips are limited, the
-    excess over the limit is fitted in the same way: unlike the violation, it also tells feasible candidates apart.
+    Each value of a gene has its own column: effects need not be monotonic. All columns of an inactive block are 0. With
+    tens to hundreds of candidates and about as many columns, a sum of effects with learned shrinkage ranks better than
+    trees, and as well as a Gaussian process, which takes ten times longer. The reward itself is fitted, not its parts:
+    no part has to be weighed again. If flips are limited, the excess over the limit is fitted in the same way: unlike
+    the violation, it also distinguishes feasible candidates.
     """
 
     def __init__(self, space: SearchSpace, told: Sequence[Scored]) -> None:
@@ -40,7 +40,7 @@ class RewardSurrogate:
         return predicted
 
     def standings(self, architectures: Sequence[Architecture]) -> list[Standing]:
-        """Violation and reward of each, to be sorted by constraint domination."""
+        """Return violation and reward of each architecture, to be sorted by constraint domination."""
         encoded = self._encode(architectures)
         rewards = self._reward.predict(encoded)  # [N]
         excesses = np.zeros(len(encoded)) if self._excess is None else self._excess.predict(encoded)  # [N]

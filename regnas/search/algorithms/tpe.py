@@ -11,17 +11,15 @@ import optuna
 from regnas.search.algorithms.asking import Scored, unknown_near
 from regnas.search.algorithms.random_search import RandomSearch
 from regnas.search.feasibility import comparable_rewards
-from regnas.search.genes import distributions
-from regnas.search.optuna_logging import quiet_optuna
+from regnas.search.optuna_tools import distributions, quiet_optuna
 from regnas.space import Architecture, Budget, SearchSpace
 
 
 @dataclass(frozen=True)
 class TreeParzen:
-    """Optuna's TPE: genes are drawn where good candidates are dense and bad ones are not.
+    """Optuna's TPE: draws genes that are frequent among good candidates and rare among bad ones.
 
-    Each suggestion is brought into the budget by as few changes as possible. The first ``startup`` candidates are
-    drawn at random.
+    Each suggestion is moved into the budget by as few changes as possible. The first ``startup`` candidates are random.
     """
 
     generation: int = 20
@@ -42,12 +40,12 @@ class TreeParzen:
         if len(drawn) == self.generation:
             return drawn
         genes = distributions(space)
-        # Optuna's own settings: jointly the genes that all candidates have, one by one those of blocks that may be
-        # inactive; what this generation was suggested already counts as bad, so that suggestions differ.
+        # As Optuna does by default: genes that all candidates have jointly, those of blocks that may be inactive one by
+        # one; earlier suggestions of this generation count as bad, so suggestions differ.
         sampler = optuna.samplers.TPESampler(n_startup_trials=1, seed=random.getrandbits(32))
         with quiet_optuna():
             study = optuna.create_study(direction="maximize", sampler=sampler)
-        for trial, value in zip(told, comparable_rewards(told), strict=True):  # TPE looks at their order alone
+        for trial, value in zip(told, comparable_rewards(told), strict=True):  # TPE uses only their order
             params = trial.architecture.genes()
             own = {gene: genes[gene] for gene in params}
             study.add_trial(optuna.create_trial(params=params, distributions=own, value=value))

@@ -1,9 +1,9 @@
-"""What candidates predict: extracted, calibrated and run, together where they begin alike, here or by workers."""
+"""Evaluate candidates: extract, calibrate and run them, in groups with common parts, in processes or on clusters."""
 
 from regnas.search.evaluation.candidates import CandidateRunner, RunnerSource, SupernetWeights
 from regnas.search.evaluation.evaluator import LARGEST_GROUP, CalibrationImages, Evaluator
 from regnas.search.evaluation.executors import CandidateExecutor, ExecutorChoice
-from regnas.search.evaluation.latency import finished_table, measure_latencies
+from regnas.search.evaluation.latency import find_table, measure_latencies
 from regnas.search.evaluation.prefixes import in_prefix_order
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "ExecutorChoice",
     "RunnerSource",
     "SupernetWeights",
-    "finished_table",
+    "find_table",
     "in_prefix_order",
     "measure_latencies",
 ]

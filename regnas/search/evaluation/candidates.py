@@ -1,4 +1,4 @@
-"""What candidates predict on the search split, in one process."""
+"""Predict the search split with candidates, in one process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class SupernetWeights:
-    """A supernet as values: what it takes to build it again in another process."""
+    """A supernet as values, from which another process can build it."""
 
     plugin: SupernetPlugin
     input_shape: InputShape
@@ -89,10 +89,10 @@ def _unpack_weights(
 
 
 class CandidateRunner:
-    """Extracts candidates from a supernet, gives them their own batch-norm statistics and runs them.
+    """Extracts candidates from a supernet, calibrates their batch norms, and runs them.
 
-    Images, [N, C, H, W], stay the bytes they are and are normalized batch by batch: of all the memory that a search
-    takes, the search split is most.
+    Images [N, C, H, W] stay bytes and are normalized batch by batch, because the search split takes most of the memory
+    of a search.
     """
 
     def __init__(
@@ -116,13 +116,13 @@ class CandidateRunner:
 
     @torch.no_grad()
     def network(self, architecture: Architecture, calibration: Tensor) -> nn.Module:
-        """The sub-network on its own with the batch-norm statistics of these images, in evaluation mode."""
+        """Return the sub-network on its own, with the batch-norm statistics of these images, in evaluation mode."""
         images = Prepared(calibration, self._preprocessing, self._device)
         network = self._supernet.extract(architecture).to(memory_format=torch.channels_last)
         return calibrate(network, images)
 
     def run(self, architectures: Sequence[Architecture]) -> tuple[list[Predicted], float]:
-        """What each predicts, and the seconds of all that were spent inside forward passes."""
+        """Return the predictions of each architecture, and the seconds of all forward passes."""
         clock = Clock()
         trees = parts_trees(architectures, self._supernet.extract)
         calibrate_trees(trees, self._calibration_batches(), clock)
@@ -141,7 +141,7 @@ class CandidateRunner:
         return predicted, clock.seconds
 
     def _may_fold(self, architecture: Architecture) -> bool:
-        """Folding is for networks that register their norms in the order in which they run: looked at once."""
+        """Return whether batch norms can be folded: the network registers them in the order of the forward pass."""
         if self._folds is None:
             few = self._calibration[:FOLDING_IMAGES]
             network = self.network(architecture, few)
@@ -152,7 +152,7 @@ class CandidateRunner:
     def _calibration_batches(self) -> Sequence[Tensor]:
         images = Prepared(self._calibration, self._preprocessing, self._device)
         batches = batches_of(images, group_batch_size(*self._calibration.shape[-2:]))
-        return list(batches) if len(batches) == 1 else batches  # several are prepared when they are asked for
+        return list(batches) if len(batches) == 1 else batches  # several are prepared on request
 
     def _batches(self, images: Tensor, size: int) -> Iterator[Tensor]:
         for batch in torch.split(images, size):
@@ -162,7 +162,7 @@ class CandidateRunner:
 
 @dataclass(frozen=True, eq=False)
 class RunnerSource:
-    """All that it takes to have a runner in another process."""
+    """Values from which another process can build a runner."""
 
     weights: SupernetWeights
     calibration: Tensor

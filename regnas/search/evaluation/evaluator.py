@@ -18,24 +18,24 @@ from regnas.space import Architecture
 from regnas.supernet import Supernet
 from regnas.training import spread_images
 
-# Candidates that run together, for what they share. Of large networks no more: all of a group are held at once, and a
-# search that is killed loses the group it was at. Of small networks, as many as take no more memory than these.
+# Candidates per group, which share common parts. For large networks no more: all of a group are in memory, and a search
+# that is killed loses the current group. For small networks, as many as fit into the same memory.
 LARGEST_GROUP = 8
 LARGEST_GROUP_OF_SMALL = 32
 GROUP_BYTES = 2**28
-# So many run in this process: starting workers takes longer than the members of a family that is found already.
+# Up to this many candidates run in this process: starting workers would take longer.
 FEW = 4
 
 
 class CalibrationImages(NamedTuple):
-    """Numbers of training images for batch-norm statistics: of candidates, and of networks that are kept."""
+    """Numbers of training images for batch-norm statistics: for candidates, and for networks that are kept."""
 
     candidates: int
     networks: int
 
 
 class Evaluator:
-    """Predictions of sub-networks, wherever they run. Whoever opens an evaluator closes it."""
+    """Predicts with sub-networks, on any executor. The caller that opens an evaluator closes it."""
 
     def __init__(
         self, runner: CandidateRunner, executor: CandidateExecutor, splits: Splits, calibration_images: int
@@ -43,13 +43,13 @@ class Evaluator:
         split = splits.search
         self.forward_seconds = 0.0  # of all workers
         self._train = splits.train
-        self._calibration_images = calibration_images  # of networks that are kept, not those of candidates
+        self._calibration_images = calibration_images  # for networks that are kept, not for candidates
         self._runner = runner
         self._executor = executor
         self._here = InProcess(runner)
         fitting = GROUP_BYTES // max(runner.supernet_bytes, 1)
         self._largest_group = max(LARGEST_GROUP, min(LARGEST_GROUP_OF_SMALL, fitting))
-        # What every candidate is asked; workers take over the tensor of targets, and a view of it would become invalid.
+        # The samples of every candidate. A copy: workers take over the tensor of targets, which invalidates a view.
         targets = split.targets.numpy().copy()
         self._truth = Predictions("", split.ids, targets, targets, groups=split.groups, split=split.digest)
         self._known: dict[Architecture, Predictions] = {}
@@ -91,7 +91,7 @@ class Evaluator:
             yield from group.values()
 
     def predict_groups(self, architectures: Sequence[Architecture]) -> Iterator[dict[Architecture, Predictions]]:
-        """Yield groups as they are ready, in the order given; see ``in_prefix_order`` for an order that is fast."""
+        """Yield groups when they are ready, in the given order; ``in_prefix_order`` is the fastest order."""
         unknown = [architecture for architecture in architectures if architecture not in self._known]
         executor = self._executor if len(unknown) > FEW else self._here
         groups = _group(unknown, executor.workers, self._largest_group)
@@ -100,12 +100,12 @@ class Evaluator:
             self.forward_seconds += seconds
             for architecture, answers in zip(group, predicted, strict=True):
                 self._known[architecture] = self._truth.answered_by(architecture.id, answers)
-            yield self._taken(waiting)
+            yield self._take_known(waiting)
         if waiting:
-            yield self._taken(waiting)
+            yield self._take_known(waiting)
 
-    def _taken(self, waiting: deque[Architecture]) -> dict[Architecture, Predictions]:
-        """Take architectures from the front, as far as they are known."""
+    def _take_known(self, waiting: deque[Architecture]) -> dict[Architecture, Predictions]:
+        """Take architectures from the front as long as their predictions are known."""
         ready = {}
         while waiting and waiting[0] in self._known:
             architecture = waiting.popleft()
@@ -117,7 +117,7 @@ class Evaluator:
 
 
 def _group(architectures: list[Architecture], workers: int, largest: int) -> list[list[Architecture]]:
-    # With several workers two groups for each, so that a slow one does not hold up the others for long.
+    # With several workers, two groups each: a slow group does not delay the others for long.
     share = math.ceil(len(architectures) / (2 * workers)) if workers > 1 else len(architectures)
     size = max(1, min(largest, share))
     return [architectures[start : start + size] for start in range(0, len(architectures), size)]

@@ -1,7 +1,7 @@
-"""Where candidates are run: in this process, in worker processes, or on a Dask cluster.
+"""Run candidates in this process, in worker processes, or on a Dask cluster.
 
-Wherever they run, the same candidates get the same predictions (on machines of one kind), and results come in the
-order of the request. So the search is the same with one worker and with eight.
+The same candidates get the same predictions everywhere (on machines of one kind), and results come in the order of the
+request. The search is therefore the same with one worker and with eight.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import torch
 
-from regnas.errors import ConfigurationError, EnvironmentProblem
+from regnas.errors import ConfigurationError, EnvironmentProblem, first_line
 from regnas.runtime.signals import stop_if_asked
 from regnas.runtime.workers import POLL_SECONDS, WorkerProcess
 from regnas.search.evaluation.candidates import CandidateRunner, Predicted, RunnerSource
@@ -35,7 +35,7 @@ class CandidateExecutor(Protocol):
     def workers(self) -> int: ...
 
     def run(self, groups: Sequence[Group]) -> Iterator[GroupResult]:
-        """What the candidates of each group predict and the seconds in forward passes, in the order of the groups."""
+        """Yield per group the predictions and the seconds of forward passes, in the order of the groups."""
         ...
 
     def close(self) -> None: ...
@@ -91,15 +91,15 @@ class WorkerProcesses:
                         waiting.appendleft(index)
                         if deaths[index] == MOST_DEATHS:
                             raise EnvironmentProblem(
-                                f"worker processes died {MOST_DEATHS} times over the same candidates, probably out of "
-                                "memory: lower machine.workers and resume"
+                                f"worker processes died {MOST_DEATHS} times with the same candidates, probably out of "
+                                "memory. Lower machine.workers, and resume."
                             ) from None
                 while given in finished:
                     yield finished.pop(given)
                     given += 1
                 stop_if_asked()
         finally:
-            for _, worker in running.values():  # still at work only if the search was stopped
+            for _, worker in running.values():  # still running only if the search was stopped
                 worker.close()
 
     def _submit(self, group: Group) -> tuple[Future[GroupResult], WorkerProcess]:
@@ -107,7 +107,7 @@ class WorkerProcesses:
             worker = self._idle.pop()
             try:
                 return worker.submit(_run_kept, group), worker
-            except BrokenProcessPool:  # it died while it had nothing to do
+            except BrokenProcessPool:  # it died while it was idle
                 worker.close()
         worker = WorkerProcess(_keep_runner, self._source)
         return worker.submit(_run_kept, group), worker
@@ -119,20 +119,20 @@ class WorkerProcesses:
 
 
 class DaskCluster:
-    """The workers of a Dask cluster; a worker that dies has its group run again by another."""
+    """The workers of a Dask cluster; if a worker dies, another one runs its group again."""
 
     def __init__(self, source: RunnerSource, address: str) -> None:
         try:
             from distributed import Client
         except ImportError:
-            raise EnvironmentProblem("a Dask cluster needs the package: pip install 'regnas[dask]'") from None
+            raise EnvironmentProblem("a Dask cluster needs: pip install 'regnas[dask]'") from None
         try:
             self._client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise EnvironmentProblem(f"no Dask scheduler answers at {address} ({_first_line(error)})") from None
+            raise EnvironmentProblem(f"no Dask scheduler answers at {address} ({first_line(error)})") from None
         if not self.workers:
             self._client.close()
-            raise EnvironmentProblem(f"the Dask cluster at {address} has no workers: start some with `dask worker`")
+            raise EnvironmentProblem(f"the Dask cluster at {address} has no workers. Start some with `dask worker`.")
         self._source = self._client.scatter(source, broadcast=True, hash=False)
         self._name = uuid4().hex
 
@@ -159,8 +159,8 @@ class DaskCluster:
                 stop_if_asked()
         except KilledWorker as error:
             raise EnvironmentProblem(
-                f"workers of the Dask cluster died over the same candidates ({_first_line(error)}): check that they "
-                "have enough memory and resume"
+                f"workers of the Dask cluster died with the same candidates ({first_line(error)}). Check that they "
+                "have enough memory, and resume."
             ) from None
         finally:
             self._client.cancel(futures)
@@ -193,7 +193,7 @@ class ExecutorChoice:
         return WorkerProcesses(source, self.processes) if self.processes > 1 else InProcess(runner)
 
 
-# What a worker keeps from one group to the next, by the search it belongs to.
+# The runner that a worker keeps from one group to the next, by search.
 _kept: dict[str, CandidateRunner] = {}
 _one_at_a_time = threading.Lock()  # a Dask worker may have several threads, and torch has its own
 
@@ -213,7 +213,3 @@ def _run_on_cluster(source: RunnerSource, search: str, group: Group) -> GroupRes
             torch.set_num_threads(source.threads)
             _kept[search] = source.build()
         return _kept[search].run(group)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,9 +1,9 @@
-"""Timing the parts of a space's networks on this machine.
+"""Measure the latencies of the parts of a space's networks on this machine.
 
-Few networks that together have every part are run part by part, as they are deployed: in evaluation mode, with batch
-norm folded into the convolutions, one part after the other so that each finds the caches as it would in earnest. Parts
-that are alike (the same modules on inputs of the same shape) are timed once. Beside them some whole networks are timed,
-which shows how far sums of parts can be trusted.
+A few networks that together have every part are run part by part as in deployment: in evaluation mode, with batch norms
+folded into the convolutions, and one part after the other, because this determines the state of the caches. Equal parts
+(the same modules on inputs of the same shape) are timed once. Some whole networks are timed as well, to check the sums
+of parts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from regnas.space import (
 from regnas.supernet import SupernetPlugin
 
 Measure = Callable[[Sequence[nn.Module], Tensor], list[float]]
-"""Milliseconds of every module when they are run on a batch one after the other."""
+"""Milliseconds of every module when they run on a batch one after the other."""
 
 ROUNDS = 8
 CHECKED_NETWORKS = 12
@@ -50,11 +50,10 @@ PLAIN = (bool, int, float, str, tuple)
 
 @torch.inference_mode()
 def measure_in_turn(modules: Sequence[nn.Module], images: Tensor) -> list[float]:
-    """The shortest that each took in some passes, or nearly: of many passes the shortest twentieth is left out.
+    """Return the shortest time of each module in some passes, without the shortest twentieth of many passes.
 
-    Whatever else the machine does only adds to a time, and so do the first passes with their cold caches: the shortest
-    are nearest to what a module itself takes. But a clock is set right now and then, and takes some off the very
-    shortest of a thousand short times.
+    Other work on the machine and cold caches only add to a time, so the shortest times are the most accurate. But clock
+    corrections sometimes shorten a measurement, which would then be the shortest of a thousand.
     """
     synchronize = {"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}.get(images.device.type, lambda: None)
     clock = _clock(images.device)
@@ -72,10 +71,10 @@ def measure_in_turn(modules: Sequence[nn.Module], images: Tensor) -> list[float]
 
 
 def _clock(device: torch.device) -> Callable[[], float]:
-    """Seconds of this thread, where it does all the work, and of the wall otherwise.
+    """Return a clock: the time of this thread if it does all the work, else wall time.
 
-    A network that runs longer than the system lets a thread run in one go would never be seen undisturbed by the wall
-    on a busy machine, while its parts would: the sums would fall short by whatever share the others took.
+    On a busy machine, a network that runs longer than a time slice is always interrupted, but its parts are not. By
+    wall time, sums of parts would be too small.
     """
     alone = device.type == "cpu" and torch.get_num_threads() == 1
     exact = time.get_clock_info("thread_time").resolution <= 1e-6
@@ -91,34 +90,34 @@ class Run(NamedTuple):
 
 @dataclass
 class Bench:
-    """Builds networks and times them; ``times`` holds what every distinct module took in each round so far."""
+    """Builds networks and times them; ``times`` has the time of every distinct module in each round so far."""
 
     plugin: SupernetPlugin
     conditions: Conditions
     device: torch.device
     measure: Measure
     times: dict[str, list[float]]
-    _looks: dict[Run, list[str]] = field(default_factory=dict)
+    _digests: dict[Run, list[str]] = field(default_factory=dict)
 
     def time(self, run: Run, number: int) -> None:
-        """Time a network, unless round ``number`` has all of its modules already."""
+        """Time a network, unless round ``number`` already has all of its modules."""
         modules = None
-        if run not in self._looks:
+        if run not in self._digests:
             modules = self._modules(run)
-            self._looks[run] = _looks(modules, self._images)
-        looks = self._looks[run]
-        if all(len(self.times.get(look, ())) > number for look in looks):
+            self._digests[run] = _fingerprints(modules, self._images)
+        digests = self._digests[run]
+        if all(len(self.times.get(digest, ())) > number for digest in digests):
             return
         folded = [fold_batch_norms(module) for module in modules or self._modules(run)]
-        for look, taken in zip(looks, self.measure(folded, self._images), strict=True):
-            times = self.times.setdefault(look, [])
+        for digest, taken in zip(digests, self.measure(folded, self._images), strict=True):
+            times = self.times.setdefault(digest, [])
             if len(times) <= number:
                 times.append(taken)
             times[-1] = min(times[-1], taken)
 
     def milliseconds(self, run: Run) -> list[float]:
-        """Of a network's modules, each the shortest of all rounds."""
-        return [min(self.times[look]) for look in self._looks[run]]
+        """Return the shortest time of each module of a network over all rounds."""
+        return [min(self.times[digest]) for digest in self._digests[run]]
 
     @cached_property
     def _images(self) -> Tensor:
@@ -135,8 +134,8 @@ class Bench:
         parts = [part.eval() for part in network.parts()] if hasattr(network, "parts") else []
         if len(parts) != blocks + 2:
             raise ConfigurationError(
-                f'the supernet "{self.conditions.space}" cannot be timed: its network of {blocks} blocks should come '
-                f"in {blocks + 2} parts(), not {len(parts)}"
+                f'the supernet "{self.conditions.space}" cannot be timed: parts() of a network of {blocks} blocks must '
+                f"return {blocks + 2} modules, got {len(parts)}"
             )
         return parts
 
@@ -151,8 +150,8 @@ def measure_latencies(
 ) -> LatencyTable:
     """Time every part of the space, and some whole networks, and write the table.
 
-    Each is timed in several rounds, in another order every time, so that a slow moment of the machine does not hit an
-    entry in all of them. What was timed is kept beside the table until that is whole, and a second call goes on there.
+    There are several rounds, each in another order: a slow moment of the machine does not affect all rounds of an
+    entry. Finished times are kept beside the table until the table is complete, and a second call continues from them.
     """
     networks, checked = covering(space), _over_the_range(space)
     runs = [Run(network, False) for network in networks] + [Run(network, True) for network in checked]
@@ -179,26 +178,26 @@ def measure_latencies(
     return table
 
 
-def finished_table(path: Path, space: SearchSpace, conditions: Conditions, overwrite: bool) -> LatencyTable | None:
-    """The table that is there already, or None where it is to be measured; a file for something else is refused."""
+def find_table(path: Path, space: SearchSpace, conditions: Conditions, overwrite: bool) -> LatencyTable | None:
+    """Return the existing table, or None if it must be measured; refuse a file of another kind or configuration."""
     if path.is_dir():
-        raise ConfigurationError(f"{path} is a folder: name the file of the table with --out")
+        raise ConfigurationError(f"the latency table must be a file, got the folder {path}. Choose another `out`.")
     if not path.exists():
         return None
-    table = LatencyTable.load(path)  # also where it is replaced: a file that is no table is left alone
+    table = LatencyTable.load(path)  # also if it is to be replaced: other files must not be overwritten
     if overwrite:
         return None
     covered = all(key in table.entries for network in covering(space) for key in part_keys(space, network))
     if table.conditions != conditions or not covered:
         raise ConfigurationError(
             f"{path} has the latencies of another configuration or machine ({table.conditions.space}, "
-            f"{table.conditions}): choose another --out, or measure anew with --overwrite"
+            f"{table.conditions}). Choose another `out`, or measure again with `overwrite=True`."
         )
     return table
 
 
 def additivity(foretold: Sequence[float], timed: Sequence[float]) -> Additivity:
-    """Sums of parts against the times of whole networks, both in milliseconds."""
+    """Compare sums of parts with the times of whole networks, both in milliseconds."""
     from scipy.stats import spearmanr  # here because every worker process would take half a second to import it
 
     scale = median(whole / parts for whole, parts in zip(timed, foretold, strict=True))
@@ -209,19 +208,19 @@ def additivity(foretold: Sequence[float], timed: Sequence[float]) -> Additivity:
 
 
 def _over_the_range(space: SearchSpace) -> list[Architecture]:
-    """The smallest network, the largest, and random ones between them."""
+    """Return the smallest network, the largest, and random ones between them."""
     sampler = EvenSampler(space)
     drawn = [sampler.sample(chooser("latency", "check", index)) for index in range(2 * CHECKED_NETWORKS)]
     return list(dict.fromkeys([space.smallest, space.largest, *drawn]))[:CHECKED_NETWORKS]
 
 
 @torch.inference_mode()
-def _looks(modules: Sequence[nn.Module], images: Tensor) -> list[str]:
-    """For each of the modules a digest of all that its time can depend on: what it is made of, and its input's shape.
+def _fingerprints(modules: Sequence[nn.Module], images: Tensor) -> list[str]:
+    """Return a digest per module of everything that its time can depend on: its contents and the shape of its input.
 
-    A module's ``repr`` does not show the attributes that its forward pass may look at, so plain ones are taken too.
+    The ``repr`` of a module does not show attributes that its forward pass may use, so plain ones are included.
     """
-    looks = []
+    digests = []
     x = images
     for module in modules:
         made_of = [
@@ -234,19 +233,19 @@ def _looks(modules: Sequence[nn.Module], images: Tensor) -> list[str]:
             )
             for name, part in module.named_modules()
         ]
-        looks.append(digest_of([list(x.shape), made_of])[:16])
+        digests.append(digest_of([list(x.shape), made_of])[:16])
         x = module(x)
-    return looks
+    return digests
 
 
 def _kept_times(partial: Path, conditions: Conditions) -> dict[str, list[float]]:
-    """What a call that was interrupted had timed, under the same conditions."""
+    """Return the times of an interrupted call under the same conditions."""
     if not partial.exists():
         return {}
     kept = read_json(partial)
     try:
         if Conditions.from_json(kept["conditions"]) != conditions:
             return {}
-        return {str(look): [float(taken) for taken in times] for look, times in kept["times"].items()}
+        return {str(digest): [float(taken) for taken in times] for digest, times in kept["times"].items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ArtifactError(f"{partial} is no half-measured latency table ({error!r}): delete it") from None
+        raise ArtifactError(f"{partial} is not a partial latency table ({error!r}). Delete it.") from None

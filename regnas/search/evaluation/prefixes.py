@@ -1,9 +1,9 @@
-"""Candidates that begin alike are run together: the parts they share are extracted, calibrated and run once.
+"""Run candidates with the same first blocks together: common parts are extracted, calibrated and run once.
 
-A network is a row of parts (before the blocks, one for each block, after them), and what a part computes depends only
-on the blocks up to it. So the candidates of a generation form a tree, and a batch of images goes through every branch
-of it once. Batch-norm statistics of a part depend on what comes before it alone, so they are shared too, and a
-candidate gets the same bits as if it were run on its own.
+A network is a sequence of parts (stem, one per block, head), and the output of a part depends only on the blocks up to
+it. The candidates of a generation therefore form a tree, and a batch of images goes through every branch once. The
+batch-norm statistics of a part also depend only on the parts before it, so they are shared. A candidate gets the same
+bits as if it ran on its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from regnas.training import parts_of, settle
 
 @dataclass
 class PartsTree:
-    """``part`` after what is above it; at the end of a candidate ``index`` says which one it is."""
+    """A node: ``part`` runs after the parts above it; at the end of a candidate, ``index`` is its number."""
 
     part: nn.Module
     branches: dict[Hashable, PartsTree] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class PartsTree:
 
 
 class Clock:
-    """``with clock:`` around forward passes; their seconds."""
+    """Measures the seconds of forward passes inside ``with clock:``."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -47,15 +47,15 @@ class Clock:
 
 
 def in_prefix_order(architectures: Iterable[Architecture]) -> list[Architecture]:
-    """Those that begin alike side by side; the same order whatever the order given."""
+    """Return the architectures sorted by their first blocks; the result does not depend on the given order."""
     return sorted(architectures, key=lambda architecture: (_sortable(architecture), architecture.id))
 
 
 def parts_trees(architectures: Sequence[Architecture], extract: Callable[[Architecture], nn.Module]) -> list[PartsTree]:
-    """The candidates as trees, as many as there are ways to begin."""
+    """Return the candidates as trees, one per different first part."""
     roots: dict[Hashable, PartsTree] = {}
     for index, architecture in enumerate(architectures):
-        parts = parts_of(extract(architecture))  # one that does not come in parts shares nothing
+        parts = parts_of(extract(architecture))  # a network without parts shares nothing
         places = _places(architecture, len(parts))
         level = roots
         for place, part in zip(places, parts, strict=True):
@@ -69,7 +69,7 @@ def parts_trees(architectures: Sequence[Architecture], extract: Callable[[Archit
 
 @torch.no_grad()
 def calibrate_trees(trees: Sequence[PartsTree], batches: Sequence[Tensor], clock: Clock) -> None:
-    """Give every part the batch-norm statistics of these images, and leave all in evaluation mode."""
+    """Give every part the batch-norm statistics of these images, and put it into evaluation mode."""
     for tree in trees:
         for node in tree.nodes():
             node.part.eval()
@@ -79,7 +79,7 @@ def calibrate_trees(trees: Sequence[PartsTree], batches: Sequence[Tensor], clock
 
 @torch.no_grad()
 def run_trees(trees: Sequence[PartsTree], images: Tensor) -> dict[int, Tensor]:
-    """The logits of every candidate, by its index."""
+    """Return the logits of every candidate, by its index."""
     logits: dict[int, Tensor] = {}
     for tree in trees:
         _run(tree, images, logits)
@@ -87,7 +87,7 @@ def run_trees(trees: Sequence[PartsTree], images: Tensor) -> dict[int, Tensor]:
 
 
 def _calibrate(tree: PartsTree, batches: Sequence[Tensor]) -> None:
-    # Calibration ends with the last statistics: a classifier has none.
+    # Calibration ends with the last part that has statistics.
     if not tree.branches and not _has_statistics(tree.part):
         return
     outputs = settle(tree.part, batches, outputs=bool(tree.branches))
@@ -110,7 +110,7 @@ def _has_statistics(part: nn.Module) -> bool:
 
 
 def _channels_last(part: nn.Module) -> nn.Module:
-    """As ``part.to(memory_format=torch.channels_last)``, in a third of the time."""
+    """Do the same as ``part.to(memory_format=torch.channels_last)``, in a third of the time."""
     for parameter in part.parameters():
         if parameter.ndim == 4:
             parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
@@ -118,7 +118,7 @@ def _channels_last(part: nn.Module) -> nn.Module:
 
 
 def _places(architecture: Architecture, parts: int) -> list[Hashable]:
-    """What each part is, given those before it."""
+    """Return a key for each part, which identifies it among the successors of the part before it."""
     blocks = list(architecture.blocks())
     if parts != len(blocks) + 2:
         return [architecture, *range(1, parts)]

@@ -1,4 +1,4 @@
-"""From a published name or a file to weights in the store."""
+"""Import a published supernet or a file into the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from regnas.supernet.imports.matching import Fit, fit, fit_with_any_classes, imp
 from regnas.supernet.imports.reading import check_size, in_single_precision, read_tensors
 from regnas.supernet.imports.store import SUFFIX, ImportedSupernet, find, keep, weights_path
 
-# What training scripts append to the name of a checkpoint; "w1.0" has to stay whole.
+# Endings of checkpoint names; the "w1.0" of a name must stay.
 ENDINGS = (".tar", ".pth", ".pt", ".bin", ".ckpt", SUFFIX)
 
 Fitting = Callable[[Mapping[str, Tensor]], Fit]
@@ -28,17 +28,17 @@ Fitting = Callable[[Mapping[str, Tensor]], Fit]
 def import_supernet(
     source: str, folder: Path, file: Path | None = None, supernet: str = "", name: str = ""
 ) -> tuple[ImportedSupernet, bool]:
-    """Import a published supernet by its name (from ``file``, the folder or the network), or a file of the user's own.
+    """Import a published supernet by its name (from ``file``, the folder or the network), or the user's own file.
 
-    A file belongs to ``supernet``, or to the one that fits, and is kept under ``name``, or its own. The second value
-    is False where it was there already.
+    The file belongs to ``supernet``, by default the one that fits. It is kept under ``name``, by default its own. The
+    second value is False if it was there already.
     """
     published = published_supernets()
     path = Path(source)
     with _room_for_it(folder):
         if source in published:
             if supernet or name:
-                raise ConfigurationError(f"{source} is published: --supernet and --name go with a file of your own")
+                raise ConfigurationError(f"{source} is published: `supernet` and `name` are for a file of your own")
             return _import_published(published[source], folder, file or (path if path.is_file() else None))
         if not path.is_file():
             known = sorted(published)
@@ -47,7 +47,7 @@ def import_supernet(
                 f"(published: {', '.join(known)})"
             )
         if file is not None:
-            raise ConfigurationError(f"{source} is a file already: --file goes with the name of a published supernet")
+            raise ConfigurationError(f"{source} is a file: `file` is for the name of a published supernet")
         target = weights_path(folder, name or _own_name(path))
         if not supernet:
             return _convert(path, str(path), target, lambda tensors: recognize(tensors, published.values(), path))
@@ -64,7 +64,7 @@ def _import_published(published: Published, folder: Path, file: Path | None) -> 
     original = file or folder / _published_file(published)
     downloaded = not original.is_file()
     if downloaded and file is not None:
-        raise ConfigurationError(f"--file: there is no file {file}")
+        raise ConfigurationError(f"`file`: there is no file {file}")
     if downloaded:
         download(published.url, original)
     try:
@@ -73,7 +73,7 @@ def _import_published(published: Published, folder: Path, file: Path | None) -> 
         raise ArtifactError(f"{error} (from {published.url})" if downloaded else str(error)) from None
     finally:
         if downloaded:
-            original.unlink(missing_ok=True)  # converted, or not what it should be
+            original.unlink(missing_ok=True)  # converted, or the wrong file
 
 
 def _convert(path: Path, origin: str, target: Path, fitting: Fitting) -> tuple[ImportedSupernet, bool]:
@@ -84,7 +84,7 @@ def _convert(path: Path, origin: str, target: Path, fitting: Fitting) -> tuple[I
         there.check()
         return there, False
     if there is not None:
-        raise ConfigurationError(f"{target} comes from another file ({there.origin}): delete it or choose another name")
+        raise ConfigurationError(f"{target} comes from another file ({there.origin}). Delete it, or change `name`.")
     fitted = fitting(read_tensors(path))
     tensors = in_single_precision(fitted.tensors, path)
     return keep(target, tensors, fitted.supernet, origin, origin_sha256), True
@@ -97,7 +97,7 @@ def _exact(fitted: Fit, path: Path) -> Fit:
 
 
 def _published_file(published: Published) -> str:
-    """The name under which a browser saves it; an address with a query is a service's and names no file."""
+    """Return the name under which a browser saves the file; an address with a query has no file name."""
     url = urlparse(published.url)
     return published.name if url.query else Path(unquote(url.path)).name
 
@@ -111,7 +111,7 @@ def _own_name(path: Path) -> str:
 
 @contextmanager
 def _room_for_it(folder: Path) -> Iterator[None]:
-    """Where the folder cannot be written, say what helps here."""
+    """If the folder cannot be written, name the argument that helps."""
     try:
         yield
     except (EnvironmentProblem, OSError) as problem:
@@ -119,5 +119,5 @@ def _room_for_it(folder: Path) -> Iterator[None]:
         if not isinstance(cause, OSError):
             raise
         raise EnvironmentProblem(
-            f"cannot write in {folder}: {cause.strerror or cause}; make room there or choose another folder with --to"
+            f"cannot write in {folder}: {cause.strerror or cause}. Make room there, or choose another `folder`."
         ) from None

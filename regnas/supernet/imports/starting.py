@@ -1,4 +1,4 @@
-"""The imported weights that a configuration names, and whether they are those of its supernet."""
+"""Find the imported weights that a configuration names, and check that they fit its supernet."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from regnas.errors import ArtifactError, ConfigurationError
 from regnas.supernet import SUPERNETS, InputShape, SupernetPlugin, build_plugin
 from regnas.supernet.imports.store import SUFFIX, ImportedSupernet, default_store, find, weights_path
 
-# Of a supernet's fields those that decide how it is trained and on which images, and not which weights it has.
+# Fields of a supernet that concern training and images, but not its weights.
 FREE = ("resolutions", "dropout")
 
 
 def find_weights(weights: str, plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> ImportedSupernet:
-    """By the name in the store, or by the path of a file that ``regnas import-ofa`` wrote.
+    """Find weights by their name in the store, or by the path of a file that ``regnas import-ofa`` wrote.
 
-    Weights of another supernet than the configuration's, or for other data, are refused with what differs.
+    Refuse weights of another supernet, or for other data; the error says what differs.
     """
     if weights.endswith(SUFFIX) or "/" in weights:
         found = find(Path(weights).expanduser())
@@ -38,9 +38,9 @@ def _check_fits(imported: ImportedSupernet, plugin: SupernetPlugin, input_shape:
         raise ArtifactError(f"weights: {imported.name}: {error}") from None
     different = _differences(own, plugin)
     if imported.classes != classes:
-        different.append(f"it tells {imported.classes:,} classes apart, the data has {classes:,}")
+        different.append(f"it has {imported.classes:,} classes, the data has {classes:,}")
     if imported.input_shape[0] != input_shape[0]:
-        different.append(f"it takes images of {imported.input_shape[0]} channels, the data has {input_shape[0]}")
+        different.append(f"it needs images of {imported.input_shape[0]} channels, the data has {input_shape[0]}")
     if different:
         raise ConfigurationError(
             f"weights: {imported.name} does not belong to this configuration: {'; '.join(different)}"

@@ -1,4 +1,4 @@
-"""Imported supernets on disk: ``<name>.safetensors``, and ``<name>.json`` that says what it is, written last."""
+"""Imported supernets on disk: ``<name>.safetensors``, and ``<name>.json`` with its description, written last."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from regnas.errors import ArtifactError, ConfigurationError
-from regnas.runtime.cache_folder import cache_folder
-from regnas.runtime.files import check_sha256, read_json, require_keys, write_json
+from regnas.runtime.files import cache_folder, check_sha256, read_json, require_keys, write_json
 from regnas.runtime.tensors import load_tensors, save_tensors
 from regnas.supernet import InputShape, Published
 
@@ -25,7 +24,7 @@ def default_store() -> Path:
 
 @dataclass(frozen=True)
 class ImportedSupernet:
-    """A converted checkpoint: where its weights are, where they come from, and the supernet they belong to."""
+    """A converted checkpoint: the path of its weights, their origin, and the supernet that they belong to."""
 
     path: Path
     sha256: str
@@ -40,11 +39,11 @@ class ImportedSupernet:
         return self.path.name.removesuffix(SUFFIX)
 
     def check(self) -> None:
-        """Refuse weights that are not what was written."""
+        """Refuse weights that changed since they were written."""
         try:
             check_sha256(self.path, self.sha256)
         except ArtifactError as error:
-            raise ArtifactError(f"{error}: delete it and import it again") from None
+            raise ArtifactError(f"{error}. Delete it, and import it again.") from None
 
     def tensors(self) -> dict[str, Tensor]:
         return load_tensors(self.path, self.sha256)
@@ -52,12 +51,12 @@ class ImportedSupernet:
 
 def weights_path(folder: Path, name: str) -> Path:
     if name.startswith(".") or not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise ConfigurationError(f'the name "{name}" becomes a file name: use letters, digits, -, _ and dots')
+        raise ConfigurationError(f'`name` must have only letters, digits, -, _ and dots, got "{name}"')
     return folder / f"{name}{SUFFIX}"
 
 
 def find(path: Path) -> ImportedSupernet | None:
-    """What was imported to this path, if it is whole."""
+    """Return the supernet that was imported to this path, or None."""
     return read_record(path) if path.exists() and _record_of(path).exists() else None
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from regnas.runtime.randomness import key_to_int
-from regnas.training import PASSES_OF_A_STEP, first_images
+from regnas.training import PASSES_OF_A_STEP, prepare_spread_images
 from regnas.updates.models.model import Model, share_of
 from regnas.updates.models.store import ModelStore
 
@@ -28,7 +28,7 @@ def fisher_information(store: ModelStore, model: Model, samples: int, labels: La
     give almost nothing for a model that knows its training samples by heart.
     """
     network = store.module(model)
-    images = first_images(store.samples(share_of(model)), store.splits.preprocessing, samples, store.device)
+    images = prepare_spread_images(store.samples(share_of(model)), store.splits.preprocessing, samples, store.device)
     weights = {name: parameter.detach() for name, parameter in network.named_parameters()}
     with torch.no_grad():
         chosen = _labels(store, model, network(images), labels)  # [N]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from regnas.data import WHOLE, DataFraction
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.networks import Network, classifier_of
 from regnas.runtime.files import check_sha256
-from regnas.runtime.tensors import load_into
+from regnas.runtime.tensors import load_into, load_untrusted, refuse_unreadable
 from regnas.updates.models.model import Model
 from regnas.updates.models.store import ModelStore
 
@@ -76,23 +72,13 @@ class Published:
 
 def read_weights(path: Path) -> dict[str, Tensor]:
     """From safetensors, or from what torch.save wrote of a state dict; no pickle is ever run."""
-    try:
-        if path.suffix == ".safetensors":
-            return load_file(path)
-        with warnings.catch_warnings(action="ignore"):  # torch's, about what is odd in a file that is damaged
-            content = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise ArtifactError(f"{path} is missing") from None
-    except pickle.UnpicklingError:  # torch's own words advise to run it all the same
-        raise ArtifactError(
-            f"{path} is damaged or holds more than weights, and no pickle is run: give a file with the state dict alone"
-        ) from None
-    except Exception as error:  # parsing a damaged file raises almost anything
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ArtifactError(f"{path} cannot be read as weights: {reason}") from None
+    with refuse_unreadable(path):
+        content = load_untrusted(path)
+    if path.suffix == ".safetensors":
+        return dict(content)
     for wrapper in WRAPPERS:
         if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
             content = content[wrapper]
     if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
-        raise ArtifactError(f"{path} holds no state dict: it has to map names to tensors")
+        raise ArtifactError(f"{path} must hold a state dict, which maps names to tensors")
     return {str(name).removeprefix("module."): value for name, value in content.items()}

@@ -11,7 +11,7 @@ from regnas.errors import ArtifactError, ConfigurationError, Interrupted
 from regnas.runtime import signals
 from regnas.runtime.randomness import chooser
 from regnas.search.evaluation import latency
-from regnas.search.evaluation.latency import additivity, finished_table, measure_in_turn, measure_latencies
+from regnas.search.evaluation.latency import additivity, find_table, measure_in_turn, measure_latencies
 from regnas.space import Budget, BudgetSampler, Conditions, LatencyTable, latency_range, part_keys, with_latencies
 from regnas.space.graph import reachable
 from supernets.elastic_resnet import ElasticResNet
@@ -171,22 +171,22 @@ def test_a_damaged_half_is_refused(tmp_path, content):
 
 def test_a_table_that_is_there_is_found_and_one_for_something_else_refused(measured):
     table, path = measured
-    assert finished_table(path, SPACE, CONDITIONS, overwrite=False) == table
-    assert finished_table(path, SPACE, CONDITIONS, overwrite=True) is None
-    assert finished_table(path.with_name("none.json"), SPACE, CONDITIONS, overwrite=False) is None
+    assert find_table(path, SPACE, CONDITIONS, overwrite=False) == table
+    assert find_table(path, SPACE, CONDITIONS, overwrite=True) is None
+    assert find_table(path.with_name("none.json"), SPACE, CONDITIONS, overwrite=False) is None
     wider = ElasticResNet(widths=((4, 6), (6, 10)), depths=(1, 2), stem_width=4).space(SHAPE, CLASSES)
     others = [(SPACE, Conditions(SPACE.name, SHAPE, CLASSES, 4, CONDITIONS.machine)), (wider, CONDITIONS)]
     for space, conditions in others:
         with pytest.raises(ConfigurationError, match=r"another configuration or machine .*batch of 2, cpu, 1 thread"):
-            finished_table(path, space, conditions, overwrite=False)
+            find_table(path, space, conditions, overwrite=False)
     with pytest.raises(ConfigurationError, match="is a folder"):
-        finished_table(path.parent, SPACE, CONDITIONS, overwrite=True)
+        find_table(path.parent, SPACE, CONDITIONS, overwrite=True)
 
 
 def test_a_file_that_is_no_table_is_not_replaced(tmp_path):
     (tmp_path / "notes.json").write_text('{"to": "do"}')
     with pytest.raises(ArtifactError, match="lacks format"):
-        finished_table(tmp_path / "notes.json", SPACE, CONDITIONS, overwrite=True)
+        find_table(tmp_path / "notes.json", SPACE, CONDITIONS, overwrite=True)
 
 
 class Whole(ElasticResNet):

@@ -32,9 +32,9 @@ def test_the_file_arrives_as_it_is_also_redirected_and_without_a_length(tmp_path
     [
         ("nets/nothing", "answers 404 Not Found"),
         ("moved/nothing", "answers 404 Not Found"),
-        ("page/net", "gives a web page instead of the file"),
-        ("short/net", "broke off after 2,559,900 of 2,560,000 bytes"),
-        ("stalled/net", "broke off (no answer for 0.3 s)"),
+        ("page/net", "returned a web page instead of the file"),
+        ("short/net", "stopped after 2,559,900 of 2,560,000 bytes"),
+        ("stalled/net", "stopped (no answer for 0.3 s)"),
     ],
 )
 def test_what_does_not_arrive_whole_is_absent_and_the_line_says_what_to_do(
@@ -44,8 +44,7 @@ def test_what_does_not_arrive_whole_is_absent_and_the_line_says_what_to_do(
     with pytest.raises(EnvironmentProblem) as error:
         download(f"{address}/{way}", tmp_path / "net")
     assert str(error.value) == (
-        f"{address}/{way} {problem}: fetch it on another machine, put it at {tmp_path / 'net'} and run the same "
-        "command again"
+        f"{address}/{way} {problem}. Download it on another machine, put it at {tmp_path / 'net'}, and try again."
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -53,7 +52,7 @@ def test_what_does_not_arrive_whole_is_absent_and_the_line_says_what_to_do(
 @pytest.mark.parametrize("way", ["nets", "endless"])
 def test_more_than_the_limit_is_refused_announced_or_not(tmp_path, address, monkeypatch, way):
     monkeypatch.setattr(downloading, "SIZE_LIMIT", 2_000_000)
-    with pytest.raises(EnvironmentProblem, match="gives more than 2,000,000 bytes"):
+    with pytest.raises(EnvironmentProblem, match="has more than 2,000,000 bytes"):
         download(f"{address}/{way}/net", tmp_path / "net")
     assert list(tmp_path.iterdir()) == []
 

@@ -64,7 +64,7 @@ def test_what_is_there_is_verified_and_not_converted_again(folder):
     content = bytearray(imported.path.read_bytes())
     content[-1] ^= 1
     imported.path.write_bytes(content)
-    with pytest.raises(ArtifactError, match=r"safetensors is damaged: its sha256 is .*: delete it and import it again"):
+    with pytest.raises(ArtifactError, match=r"is damaged: its sha256 must be .*\. Delete it, and import it again"):
         import_supernet(NAME, folder)
 
 
@@ -112,14 +112,14 @@ def test_the_file_of_a_published_supernet_may_lie_anywhere(folder, tmp_path, mon
     monkeypatch.chdir(here.parent)
     assert import_supernet(NAME, tmp_path / "second")[1]
     assert names(tmp_path / "second") == [f"{NAME}.json", f"{NAME}.safetensors"]
-    with pytest.raises(ConfigurationError, match="--file: there is no file"):
+    with pytest.raises(ConfigurationError, match="`file`: there is no file"):
         import_supernet("lake_d12_alpha", folder, file=tmp_path / "none")
 
 
 def test_a_published_name_takes_only_what_was_published_under_it(folder, tmp_path):
     for tensors, difference in [
         (trained(classes=7), r"largest.classifier.weight is \[7, 16\] instead of \[3, 16\]; largest.classifier"),
-        (trained(deep()), r"largest\.stages\.[01]\.2\.\S+ is not of this network; .* and \d+ more$"),
+        (trained(deep()), r"largest\.stages\.[01]\.2\.\S+ does not belong to this network; .* and \d+ more$"),
     ]:
         with pytest.raises(ArtifactError, match=f"is not {NAME}: {difference}"):
             import_supernet(NAME, folder, file=saved(tmp_path / "net", tensors))
@@ -170,7 +170,7 @@ def test_another_file_under_a_name_that_is_taken_is_refused_and_the_same_one_is_
     assert import_supernet(str(first), folder) == (imported, False)
     with pytest.raises(ConfigurationError) as error:
         import_supernet(str(second), folder)
-    assert str(error.value) == (f"{imported.path} comes from another file ({first}): delete it or choose another name")
+    assert str(error.value) == (f"{imported.path} comes from another file ({first}). Delete it, or change `name`.")
     assert import_supernet(str(second), folder, name="mine2")[1]
     imported.check()
 
@@ -178,7 +178,7 @@ def test_another_file_under_a_name_that_is_taken_is_refused_and_the_same_one_is_
 def test_weights_that_are_not_numbers_are_refused_and_nothing_is_written(folder, tmp_path):
     tensors = trained()
     tensors["net.classifier.bias"][1] = float("nan")
-    with pytest.raises(ArtifactError, match=r"largest\.classifier\.bias has values that are infinite or not a number"):
+    with pytest.raises(ArtifactError, match=r"largest\.classifier\.bias must be finite, got infinite values or NaN"):
         import_supernet(str(saved(tmp_path / "mine.pth", tensors)), folder)
     assert not folder.exists()
 

@@ -40,7 +40,7 @@ def test_every_missing_foreign_misshapen_and_mistyped_tensor_is_a_difference(pub
     shape = list(trained()["net.stem.weight"].shape)
     assert fit(tensors, published["lake_d12_w1.0"]).differences == (
         "largest.classifier.bias is missing",
-        "largest.tail is not of this network",
+        "largest.tail does not belong to this network",
         f"largest.stem.weight is [4, 1, 5, 5] instead of {shape}",
         "largest.classifier.weight holds torch.int8 instead of torch.float32",
     )
@@ -97,7 +97,9 @@ def test_tensors_that_a_plug_in_cannot_make_sense_of_are_no_bug(published, lake,
 def test_where_several_fit_the_user_says_which(published, lake, monkeypatch):
     twice = [published["lake_d12_w1.0"], published["lake_d13_w1.0"]]
     monkeypatch.setattr("regnas.supernet.imports.matching.differences", lambda wanted, found: [])
-    with pytest.raises(ConfigurationError, match=r"may be any of lake_d12_w1.0, lake_d13_w1.0: say which with --super"):
+    with pytest.raises(
+        ConfigurationError, match=r"fits each of lake_d12_w1.0, lake_d13_w1.0. Choose one with `supernet`"
+    ):
         recognize(trained(), twice, PATH)
 
 
@@ -107,6 +109,6 @@ def test_a_supernet_is_named_by_what_is_published_or_by_its_plug_in(published):
     with pytest.raises(ConfigurationError) as error:
         importable("lak", published)
     assert str(error.value) == (
-        '--supernet: unknown supernet "lak"; did you mean "lake"? '
+        '`supernet`: unknown supernet "lak"; did you mean "lake"? '
         "(known: lake_d12_alpha, lake_d12_w1.0, lake_d13_w1.0, lake)"
     )

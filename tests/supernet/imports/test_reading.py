@@ -76,7 +76,7 @@ def test_a_malicious_pickle_is_refused_and_nothing_is_run(tmp_path, place):
         path.write_bytes(pickle.dumps(trap))
     else:
         torch.save(trap if place == "whole" else {"state_dict": {**STATE, "hook": trap}}, path)
-    assert "no pickle is run" in refusal(path)
+    assert "pickles are not run" in refusal(path)
     assert not (tmp_path / "sprung").exists()
     # the trap is a real one
     pickle.loads(path.read_bytes()) if place == "bare pickle" else torch.load(path, weights_only=False)
@@ -86,16 +86,16 @@ def test_a_malicious_pickle_is_refused_and_nothing_is_run(tmp_path, place):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ({**STATE, "epoch": 3}, "epoch is a int and no tensor: give a file with the state dict alone"),
-        ({"state_dict": {**STATE, "names": ["a"]}}, "names is a list and no tensor"),
-        ({"model": STATE}, "model is a dict and no tensor"),
-        ({"sparse": torch.eye(3).to_sparse()}, "sparse is no plain tensor"),
-        ({"meta": torch.empty(3, device="meta")}, "meta is no plain tensor"),
-        ({3: torch.ones(1)}, "has an entry '3', which is no name of a tensor"),
-        ({"two\nlines": torch.ones(1)}, "has an entry 'two\\nlines', which is no name of a tensor"),
-        ([torch.ones(1)], "holds no state dict: it has to map names to tensors"),
-        ({}, "holds no state dict"),
-        ({"state_dict": {}}, "holds no state dict"),
+        ({**STATE, "epoch": 3}, "epoch must be a plain tensor, got a int. Save only the state dict."),
+        ({"state_dict": {**STATE, "names": ["a"]}}, "names must be a plain tensor, got a list"),
+        ({"model": STATE}, "model must be a plain tensor, got a dict"),
+        ({"sparse": torch.eye(3).to_sparse()}, "sparse must be a plain tensor, got another kind of tensor"),
+        ({"meta": torch.empty(3, device="meta")}, "meta must be a plain tensor, got another kind of tensor"),
+        ({3: torch.ones(1)}, "has an entry '3', which cannot be the name of a tensor"),
+        ({"two\nlines": torch.ones(1)}, "has an entry 'two\\nlines', which cannot be the name of a tensor"),
+        ([torch.ones(1)], "must hold a state dict, which maps names to tensors"),
+        ({}, "must hold a state dict"),
+        ({"state_dict": {}}, "must hold a state dict"),
     ],
 )
 def test_what_is_no_tensor_is_refused_with_its_name(tmp_path, content, problem):
@@ -107,7 +107,7 @@ def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path, monkeypatc
     with path.open("wb") as sink:
         sink.truncate(2**30 + 1)  # takes no room on the disk
     monkeypatch.setattr(torch, "load", None)
-    assert refusal(path) == "has 1,073,741,825 bytes, over the limit of 1,073,741,824: it is no supernet"
+    assert refusal(path) == "has 1,073,741,825 bytes, over the limit of 1,073,741,824 for a supernet"
 
 
 def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path, monkeypatch):
@@ -164,5 +164,5 @@ def test_the_copies_share_no_memory_with_each_other():
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_values_that_are_no_numbers_are_refused_with_the_name(value):
-    with pytest.raises(ArtifactError, match=r"^net.pth: stem.weight has values that are infinite or not a number$"):
+    with pytest.raises(ArtifactError, match=r"^net.pth: stem.weight must be finite, got infinite values or NaN$"):
         in_single_precision({"fine": torch.ones(2), "stem.weight": torch.tensor([0.0, value])}, Path("net.pth"))

@@ -51,14 +51,14 @@ def test_other_sizes_of_images_are_no_difference(imported):
     [
         (ElasticResNet(), SHAPE, 3, "its supernet is lake, not elastic_resnet"),
         (replace(Lake(), depths=(1, 3)), SHAPE, 3, "its supernet.depths is [1, 2], not [1, 3]"),
-        (Lake(), SHAPE, 10, "it tells 3 classes apart, the data has 10"),
-        (Lake(), (3, 8, 8), 3, "it takes images of 1 channels, the data has 3"),
+        (Lake(), SHAPE, 10, "it has 3 classes, the data has 10"),
+        (Lake(), (3, 8, 8), 3, "it needs images of 1 channels, the data has 3"),
         (
             replace(Lake(), stem_width=2),
             (3, 8, 8),
             4,
-            "its supernet.stem_width is 4, not 2; it tells 3 classes apart, the data has 4; "
-            "it takes images of 1 channels, the data has 3",
+            "its supernet.stem_width is 4, not 2; it has 3 classes, the data has 4; "
+            "it needs images of 1 channels, the data has 3",
         ),
     ],
 )

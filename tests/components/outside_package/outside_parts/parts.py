@@ -13,7 +13,7 @@ from torch import nn
 
 from regnas.comparison.files.columns import Content
 from regnas.data import Preprocessing, Splits
-from regnas.data.numbering import numbered_split
+from regnas.data.splits import numbered_split
 from regnas.family.export import Format
 from regnas.losses import KnowledgeDistillation
 from regnas.updates.methods.chain import lessons

@@ -9,7 +9,7 @@ import optuna
 import pytest
 
 from regnas.search import Studies, open_storage, sqlite_storage
-from regnas.search.optuna_logging import quiet_optuna
+from regnas.search.optuna_tools import quiet_optuna
 from tests.space.toy import toy_space
 
 
