@@ -3,6 +3,7 @@
 #   docker build -t regnas .
 #   docker run --rm -v "$PWD:/work" regnas gate old.csv new.csv --max-nfr 0.02
 #
+# With pyarrow, for Parquet files:     docker build --build-arg EXTRAS=parquet -t regnas .
 # With what families and updates need: docker build --build-arg EXTRAS=train -t regnas:train .
 FROM python:3.12-slim AS build
 

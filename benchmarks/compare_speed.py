@@ -6,6 +6,7 @@ numbers of samples. Of the repeats the quickest counts, because others may use t
 load of the machine, of which this command is about 1. Exit code 6 when a bar is missed: 10 seconds and 2 GB for the
 largest number of samples, 1.5 seconds to start.
 
+    pip install 'regnas[parquet]' scipy
     python benchmarks/compare_speed.py --models 10 --samples 250000 500000 1000000
 """
 
@@ -162,7 +163,9 @@ def main() -> int:
         "classes": CLASSES,
         "bars": {"seconds": BAR_SECONDS, "peak_bytes": BAR_PEAK_BYTES, "start_seconds": BAR_START_SECONDS},
         "start_seconds": start,
-        "import_seconds": {name: imported_in(name) for name in ("scipy.special", "scipy.stats", "pyarrow.parquet")},
+        "import_seconds": {
+            name: imported_in(name) for name in ("narwhals", "scipy.special", "scipy.stats", "pyarrow.parquet")
+        },
         "runs": runs,
     }
     Path(__file__).with_suffix(".json").write_text(json.dumps(result, indent=2) + "\n")

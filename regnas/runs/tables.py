@@ -70,7 +70,7 @@ def change(table: dict[str, Any], changes: Changes) -> None:
 def _parse_change(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise ConfigurationError(f'set must be KEY=VALUE, such as training.epochs=3, got "{text}"')
+        raise ConfigurationError(f'`set` must be KEY=VALUE, such as training.epochs=3, got "{text}"')
     try:
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -82,7 +82,7 @@ def _assign(table: dict[str, Any], key: str, value: Any) -> None:
     for part in path:
         inner = table.setdefault(part, {})
         if not isinstance(inner, dict):
-            raise ConfigurationError(f'set {key}: "{part}" must be a table, got the value {inner}')
+            raise ConfigurationError(f'`set` {key}: "{part}" must be a table, got the value {inner}')
         table = inner
     table[last] = value
 

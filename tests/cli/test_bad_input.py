@@ -110,9 +110,9 @@ def test_an_unknown_configuration_lists_the_presets(command):
 @pytest.mark.parametrize(
     ("assignment", "problem"),
     [
-        ("training.epochs", 'set must be KEY=VALUE, such as training.epochs=3, got "training.epochs"'),
-        ("=3", 'set must be KEY=VALUE, such as training.epochs=3, got "=3"'),
-        ("seed.x=3", 'set seed.x: "seed" must be a table, got the value 3'),
+        ("training.epochs", '--set must be KEY=VALUE, such as training.epochs=3, got "training.epochs"'),
+        ("=3", '--set must be KEY=VALUE, such as training.epochs=3, got "=3"'),
+        ("seed.x=3", '--set seed.x: "seed" must be a table, got the value 3'),
     ],
 )
 def test_a_bad_set_is_refused(command, config, assignment, problem):
@@ -137,7 +137,9 @@ def test_a_folder_in_use_is_left_alone_without_resume_or_overwrite(command, run_
     before = tree(run)
     code, lines = command("run", config, "--out", run)
     assert code == 2
-    assert lines == [f"regnas: {run} is in use: continue it with --resume, or start anew with --overwrite"]
+    assert lines == [
+        f"regnas: {run} must be empty, got files. Continue its run with --resume, or start again with --overwrite."
+    ]
     assert tree(run) == before
 
 
@@ -156,7 +158,7 @@ def test_overwrite_never_deletes_what_is_not_a_run(command, config, tmp_path):
     precious.write_text("years of work")
     code, lines = command("run", config, "--out", precious.parent, "--overwrite")
     assert code == 2
-    assert "holds no run of regnas" in lines[0]
+    assert "has files but no run; --overwrite deletes only runs. Choose another --out." in lines[0]
     assert precious.read_text() == "years of work"
 
 
@@ -252,7 +254,7 @@ def test_a_bug_is_called_a_bug_in_one_line_and_shown_with_debug(command, monkeyp
     code, lines = command("run", "digits")
     assert (code, lines) == (
         1,
-        ["regnas: internal error: RuntimeError: first line. Run again with --debug and report it."],
+        ["regnas: internal error: RuntimeError: first line. Run again with --debug, and report it."],
     )
     with pytest.raises(RuntimeError):
         exit_code(["run", "digits"], debug=True)

@@ -62,5 +62,5 @@ def test_options_that_decide_what_is_done_are_repeated():
 
 def test_the_help_of_polish_names_its_table(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    assert "Change a key of [polish]: epochs=4." in command("polish", "--help").stdout
+    assert "Change a key of [polish], for example epochs=4." in command("polish", "--help").stdout
     assert "even if [chosen] has a value" in " ".join(command("run", "--help").stdout.replace("│", " ").split())

@@ -90,7 +90,7 @@ def test_a_page_that_is_there_is_left_alone_without_overwrite(refusal, photos):
     page.write_text("precious")
     code, lines = refusal("gallery", photos / "old.npz", photos / "new.npz", "--data", photos / "photos", "--out", page)
     assert (code, page.read_text()) == (2, "precious")
-    assert "page.html exists. Choose another file, or replace it with overwrite." in lines[0]
+    assert "page.html exists. Choose another file, or replace it with --overwrite." in lines[0]
 
 
 def test_an_interrupt_leaves_nothing_behind(command, photos, monkeypatch):

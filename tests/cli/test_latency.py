@@ -74,13 +74,13 @@ def test_a_table_is_measured_shown_and_not_measured_again(command, config, tmp_p
     again = command("latency-table", config)
     assert again.code == 0
     assert again.stdout.splitlines() == [
-        "tiny-latency.json is measured already: --overwrite measures it again",
+        "tiny-latency.json is complete; --overwrite measures it again",
         *lines,
     ]
     assert path.read_bytes() == written
     refused = command("latency-table", config, "--batch-size", 4)
     assert refused.code == 2
-    assert "choose another --out, or measure anew with --overwrite" in refused.stderr
+    assert "Choose another --out, or measure again with --overwrite" in refused.stderr
     assert path.read_bytes() == written
     assert command("latency-table", config, "--batch-size", 2, "--overwrite").code == 0
     assert LatencyTable.load(path).conditions.batch_size == 2

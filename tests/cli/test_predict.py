@@ -58,7 +58,7 @@ def test_a_file_that_is_there_is_left_alone_without_overwrite(refusal, command, 
     arguments = ("predict", f"{finished_run}:small", finished_run, "--out", out)
     assert refusal(*arguments) == (
         2,
-        [f"regnas: {out} exists. Choose another file, or replace it with overwrite."],
+        [f"regnas: {out} exists. Choose another file, or replace it with --overwrite."],
     )
     assert out.read_bytes() == b"precious"
     assert command(*arguments, "--overwrite").code == 0
@@ -74,8 +74,8 @@ def broken_family(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
-        (["{run}:small", "{data}", "--out", "{tmp}/p.csv"], 2, "out must end in .npz, got"),
-        (["{run}:small", "{data}", "--out", "{tmp}/folder.npz"], 2, "out must be a file, got the folder"),
+        (["{run}:small", "{data}", "--out", "{tmp}/p.csv"], 2, "--out must end in .npz, got"),
+        (["{run}:small", "{data}", "--out", "{tmp}/folder.npz"], 2, "--out must be a file, got the folder"),
         (["{run}:small", "{data}", "--out", "{data}/p.npz"], 5, "must be a folder that you may write to"),
         (
             ["{run}:small", "{data}", "--out", "{tmp}/p.npz", "--device", "gpu"],

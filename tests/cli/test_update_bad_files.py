@@ -165,10 +165,10 @@ def test_a_folder_in_use_is_left_alone_without_resume_or_overwrite(refusal, run_
     before = tree(run)
     assert refusal("update", config, "--out", run) == (
         2,
-        [f"regnas: {run} is in use: continue it with --resume, or start anew with --overwrite"],
+        [f"regnas: {run} must be empty, got files. Continue its run with --resume, or start again with --overwrite."],
     )
     code, lines = refusal("update", config, "--out", run, "--resume", "--overwrite")
-    assert (code, lines) == (2, ["regnas: resume and overwrite exclude each other: choose one of them"])
+    assert (code, lines) == (2, ["regnas: --resume and --overwrite exclude each other. Choose one."])
     assert tree(run) == before
 
 
@@ -180,7 +180,7 @@ def test_resume_with_another_configuration_is_refused_with_the_difference(refusa
     assert "belongs to another configuration (methods.elodi.members was 2, now 3)" in lines[0]
     code, lines = refusal("update", run, "--set", "methods.elodi.members=3")
     assert (code, len(lines)) == (2, 1)
-    assert "--set goes with a configuration" in lines[0]
+    assert "has a configuration: --set is only for a new run" in lines[0]
     assert tree(run) == before
 
 

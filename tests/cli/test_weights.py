@@ -73,7 +73,7 @@ def test_a_run_is_continued_with_its_own_weights_only(command, refusal, config, 
     code, lines = refusal("search", run)
     assert code == 3
     assert lines == [
-        f"regnas: weights: mine is not what {run} was begun with (sha256 {other.sha256[:12]}…, "
+        f"regnas: weights: mine is not what {run} was started with (sha256 {other.sha256[:12]}…, "
         f"recorded {imported.sha256[:12]}…)"
     ]
 

@@ -129,6 +129,8 @@ def test_parquet_of_pandas_with_categories_missing_slices_and_an_index(tmp_path)
         "predicted": pa.array(["x", "x"]).dictionary_encode(),
         "country": pa.array(["de", None]),
         "is_night": pa.array([True, False]),
+        "is_wet": pa.array([None, False]),
+        "age": pa.array([None, 40], pa.int16()),
         "seconds": pa.array([0.5, 0.25]),
         "__index_level_0__": pa.array([0, 1]),
     }
@@ -139,5 +141,7 @@ def test_parquet_of_pandas_with_categories_missing_slices_and_an_index(tmp_path)
     assert {name: values.tolist() for name, values in read.slices.items()} == {
         "country": ["de", ""],
         "is_night": ["true", "false"],
+        "is_wet": ["", "false"],
+        "age": ["", "40"],
     }
     assert read.left_out == {"seconds": "it holds floating point numbers"}

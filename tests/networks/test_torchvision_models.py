@@ -164,7 +164,7 @@ def test_without_a_network_the_error_says_where_to_put_which_file(checkpoints, c
     message = str(caught.value)
     assert "\n" not in message
     assert RESNET18 in message and "no route to host" in message
-    assert f"download https://download.pytorch.org/models/{RESNET18} and put it into {checkpoints}" in message
+    assert f"Download https://download.pytorch.org/models/{RESNET18} and put it into {checkpoints}" in message
     assert list(checkpoints.iterdir()) == []
     assert capfd.readouterr() == ("", "")
 

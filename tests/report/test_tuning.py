@@ -18,7 +18,7 @@ def test_rows_have_the_grid_the_choice_and_its_cost():
     assert tuned == ["fd.weight", "0.1", "0.03: 20.00 / 3.10, 0.1: 20.50 / 2.00, 0.3: 25.00 / 1.00", "3.2x"]
     assert len(tuned) == len(HEADER)
     assert edge[1] == "0.01 (none was as accurate as no treatment)"
-    assert given[1:] == ["2", "chosen by an earlier run, from the configuration; --tune chooses again", "–"]
+    assert given[1:] == ["2", "chosen by an earlier run, from the configuration", "–"]
 
 
 def test_a_choice_at_the_end_of_its_ladder_says_so():

@@ -165,16 +165,16 @@ def test_members_are_predicted_once_and_the_draws_of_the_training_are_not_repeat
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda config: regnas.run(config, resume=True, overwrite=True), "resume and overwrite exclude each other"),
+        (lambda config: regnas.run(config, resume=True, overwrite=True), "`resume` and `overwrite` exclude each other"),
         (lambda config: regnas.run(config, until="polish"), 'until must be one of train, search, .* got "polish"'),
-        (lambda config: regnas.run(config, executor="threads"), 'executor must be inline, .* got "threads"'),
-        (lambda config: regnas.run(config, set=["epochs"]), 'set must be KEY=VALUE, .* got "epochs"'),
-        (lambda config: regnas.run(config, set={"seed.x": 1}), 'set seed.x: "seed" must be a table, got the value 3'),
-        (lambda config: regnas.run({"seed": 1}), "out must name the run folder if the configuration is a dict"),
+        (lambda config: regnas.run(config, executor="threads"), '`executor` must be inline, .* got "threads"'),
+        (lambda config: regnas.run(config, set=["epochs"]), '`set` must be KEY=VALUE, .* got "epochs"'),
+        (lambda config: regnas.run(config, set={"seed.x": 1}), '`set` seed.x: "seed" must be a table, got the value 3'),
+        (lambda config: regnas.run({"seed": 1}), "`out` must name the run folder if the configuration is a dict"),
         (lambda config: regnas.run({"seed": print}, out="x"), "must hold texts, numbers, lists and tables"),
         (lambda config: regnas.run("no-such-preset"), 'there is no file "no-such-preset", nor a preset'),
         (lambda config: regnas.update(config), "has a supernet and no models: it is for `regnas run tiny`"),
-        (lambda config: regnas.update({"seed": 1}), "out must name the run folder if the configuration is a dict"),
+        (lambda config: regnas.update({"seed": 1}), "`out` must name the run folder if the configuration is a dict"),
     ],
 )
 def test_what_cannot_be_is_raised_before_anything_is_written(tmp_path, monkeypatch, call, problem):

@@ -29,7 +29,7 @@ class CodedTexts:
         self._codes.append(np.array(codes, dtype=np.int64)[np.cumsum(is_one)[found] - 1])
 
     def column(self, where: str) -> Column | str:
-        return Coded(joined(self._codes), lay_out([Texts.of(list(self._code_of)).packed()], where))
+        return Coded(joined(self._codes), lay_out([Packed.of(list(self._code_of))], where))
 
 
 class SliceTexts(CodedTexts):
@@ -90,7 +90,7 @@ class InferredIds(IdTexts):
             self._numbers.append(numbers)
             return
         for earlier in self._numbers:
-            super().add(Texts.of([b"%d" % number for number in earlier.tolist()]))
+            self._parts.append(Packed.of([b"%d" % number for number in earlier.tolist()]))
         self._numbers = []
         super().add(texts)
 

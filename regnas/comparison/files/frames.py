@@ -29,6 +29,7 @@ from regnas.comparison.files.columns import (
 from regnas.comparison.files.texts import Texts
 from regnas.errors import ArtifactError, RegnasError, explain_missing_packages
 
+ROWS = 2**16  # of a column of texts that are converted at once
 TEXTS = (nw.String, nw.Categorical, nw.Enum)
 
 
@@ -106,7 +107,8 @@ def _to_column(series: nw.Series[Any], where: str, texts: IdTexts | CodedTexts, 
         values = np.array(series.to_list(), dtype=object)
         if all(isinstance(value, str) for value in values[~missing]):
             values[missing] = ""
-            texts.add(Texts.of_strings(values.tolist()))
+            for start in range(0, len(values), ROWS):
+                texts.add(Texts.of_strings(values[start : start + ROWS].tolist()))
             return texts.column(where)
         held = values[~missing]  # categories may be numbers
     else:
@@ -153,4 +155,5 @@ def _explained(where: str) -> Iterator[None]:
     except (RegnasError, ImportError):
         raise
     except Exception as error:
-        raise ArtifactError(f"{where} cannot be read: {str(error).splitlines()[0]}") from None
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ArtifactError(f"{where} cannot be read: {reason}") from None

@@ -33,6 +33,10 @@ class Packed:
     content: NDArray[np.uint8]
     lengths: NDArray[np.int64]
 
+    @classmethod
+    def of(cls, texts: Sequence[bytes]) -> Packed:
+        return cls(np.frombuffer(b"".join(texts), np.uint8), np.fromiter(map(len, texts), np.int64, len(texts)))
+
     def count_characters(self) -> NDArray[np.int64]:
         """[N]"""
         if not (self.content > 127).any():
@@ -62,10 +66,9 @@ class Texts:
 
     @classmethod
     def of(cls, texts: Sequence[bytes]) -> Texts:
-        """Put texts one after another."""
-        ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
-        starts = np.concatenate([np.zeros(1, np.int64), ends])[:-1]
-        return cls(np.frombuffer(b"".join(texts) + bytes(WORD), np.uint8), starts, ends)
+        packed = Packed.of([*texts, bytes(WORD)])
+        ends = np.cumsum(packed.lengths)[:-1]
+        return cls(packed.content, ends - packed.lengths[:-1], ends)
 
     @classmethod
     def of_strings(cls, texts: Sequence[str]) -> Texts:

@@ -185,7 +185,7 @@ class ExecutorChoice:
             return cls(processes=int(value))
         if kind == "dask" and "://" in value:
             return cls(dask=value)
-        raise ConfigurationError(f'executor must be inline, processes=4 or dask=tcp://host:8786, got "{text}"')
+        raise ConfigurationError(f'`executor` must be inline, processes=4 or dask=tcp://host:8786, got "{text}"')
 
     def open(self, runner: CandidateRunner, source: RunnerSource) -> CandidateExecutor:
         if self.dask:

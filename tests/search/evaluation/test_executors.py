@@ -84,5 +84,5 @@ def test_a_scheduler_that_is_not_there_is_one_line(open_evaluator, monkeypatch):
 
 @pytest.mark.parametrize("text", ["", "threads", "processes", "processes=0", "processes=x", "dask=here", "inline=2"])
 def test_other_executors_are_refused_with_the_known_ones(text):
-    with pytest.raises(ConfigurationError, match="executor must be inline, processes=4 or dask=tcp://"):
+    with pytest.raises(ConfigurationError, match="`executor` must be inline, processes=4 or dask=tcp://"):
         ExecutorChoice.parse(text)

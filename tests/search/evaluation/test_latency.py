@@ -165,7 +165,7 @@ def test_times_of_other_conditions_are_not_gone_on_with(tmp_path):
 @pytest.mark.parametrize("content", ["[]", "{}", '{"conditions": {}}', '{"conditions": null, "times": 3}'])
 def test_a_damaged_half_is_refused(tmp_path, content):
     (tmp_path / "table.json.partial").write_text(content)
-    with pytest.raises(ArtifactError, match=r"table\.json\.partial is no half-measured latency table .*: delete it"):
+    with pytest.raises(ArtifactError, match=r"table\.json\.partial is not a partial latency table .*\. Delete it"):
         measure_latencies(PLUGIN, SPACE, CONDITIONS, CPU, tmp_path / "table.json", Stopwatch())
 
 
@@ -179,7 +179,7 @@ def test_a_table_that_is_there_is_found_and_one_for_something_else_refused(measu
     for space, conditions in others:
         with pytest.raises(ConfigurationError, match=r"another configuration or machine .*batch of 2, cpu, 1 thread"):
             find_table(path, space, conditions, overwrite=False)
-    with pytest.raises(ConfigurationError, match="is a folder"):
+    with pytest.raises(ConfigurationError, match="must be a file, got the folder"):
         find_table(path.parent, SPACE, CONDITIONS, overwrite=True)
 
 
@@ -197,7 +197,7 @@ class Whole(ElasticResNet):
 
 
 def test_a_supernet_without_parts_is_refused(tmp_path):
-    with pytest.raises(ConfigurationError, match=r'"elastic_resnet" cannot be timed: .* parts\(\), not 0'):
+    with pytest.raises(ConfigurationError, match=r'"elastic_resnet" cannot be timed: .* must return 6 modules, got 0'):
         measure_latencies(Whole(), SPACE, CONDITIONS, CPU, tmp_path / "a.json", Stopwatch())
 
 

@@ -61,7 +61,7 @@ def test_a_server_that_is_not_there_and_a_name_that_no_one_has(tmp_path):
     with server({}) as running:
         closed = running
     for address in (closed, "http://supernets.invalid"):
-        with pytest.raises(EnvironmentProblem, match=r"^http://[a-z0-9.:]+/net cannot be reached \(.+\): fetch it on"):
+        with pytest.raises(EnvironmentProblem, match=r"^http://[a-z0-9.:]+/net cannot be reached \(.+\)\. Download"):
             download(f"{address}/net", tmp_path / "net")
     assert list(tmp_path.iterdir()) == []
 
