@@ -59,7 +59,10 @@ def test_misspelt_and_wrong_typed_keys_are_reported_all_at_once_with_the_nearest
         (("medium = ", "medim = "), None),  # a budget may have any name
         (('medium = "120k', 'medium = "80k'), "budgets.medium repeats budgets.small (76 k to 84 k MACs)"),
         (('large = "200k', 'large = "90k'), "budgets.large (85.5 k to 94.5 k MACs) must be larger than budgets.medium"),
-        (('small = "80k +- 5 %"', 'small = "eighty"'), 'budgets.small = "eighty": "eighty" is no budget'),
+        (
+            ('small = "80k +- 5 %"', 'small = "eighty"'),
+            'budgets.small = "eighty": a budget must be "300M +- 2 %"',
+        ),
         (('small = "80k +- 5 %"', "small = 80000"), "budgets.small = 80000: a budget is a text such as"),
         (("seed = 3", "seed = 3\nseed = 4"), "is not TOML: Cannot overwrite a value"),
         (("epochs = 3", "epochs = 0"), "training: epochs must be at least 1"),

@@ -176,7 +176,7 @@ def test_a_full_disk_leaves_nothing_and_says_what_helps(refusal, original, store
     monkeypatch.setattr(tensor_files, "save_file", full)
     assert only_line(refusal, original) == (
         5,
-        f"cannot write in {store}: No space left on device. Make room there, or choose another folder (--to).",
+        f"cannot write in {store}: No space left on device. Make room there, or choose another --to.",
     )
     assert list(store.iterdir()) == []
 
@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_made_is_the_environments(refusal, original, tmp
     (tmp_path / "file").write_text("")
     code, line = only_line(refusal, original, "--to", tmp_path / "file" / "inside")
     assert code == 5
-    assert line.startswith(f"cannot write in {tmp_path / 'file' / 'inside'}: Not a directory; ")
+    assert line.startswith(f"cannot write in {tmp_path / 'file' / 'inside'}: Not a directory. ")
 
 
 KILLED = """

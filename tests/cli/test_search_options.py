@@ -77,7 +77,7 @@ def test_a_member_in_between_extends_the_family(run_copy, finished_run, command)
 def test_budgets_that_cannot_be_added_leave_the_run_as_it_was(run_copy, refusal):
     before = {path: path.read_bytes() for path in run_copy.rglob("*.json")}
     for budget, expected, code in [
-        ("x", '--add-budget: "x" is no budget', 2),
+        ("x", '--add-budget: a budget must be "300M +- 2 %" or "<= 300M"', 2),
         ("small=150k", "--add-budget small: the family has a budget of this name", 2),
         ("twin=200k +- 5 %", "190 k to 210 k MACs is neither larger nor smaller than budgets.large", 2),
         ("1G", "budgets.1G: no architecture takes 980 M to 1.02 G MACs; the attainable range is", 4),
@@ -135,7 +135,11 @@ def test_runs_that_share_a_database_keep_their_searches_apart(tmp_path, command)
 @pytest.mark.parametrize(
     ("storage", "code", "expected"),
     [
-        ("nonsense", 2, '"nonsense" is not the address of a database'),
+        (
+            "nonsense",
+            2,
+            "search.storage must be an address such as postgresql://",
+        ),
         ("mysql://me:secret@127.0.0.1/x", 5, "mysql://me:***@127.0.0.1/x needs a driver that is not installed"),
     ],
 )

@@ -30,7 +30,7 @@ METHODS = (
         (("[methods.none]", '[methods."no/ne"]\nname = "none"'), '"no/ne" becomes a file name'),
         (("epochs = 2", 'epochs = "two"'), 'training.epochs = "two": input should be a valid integer'),
         (("samples = 0.5", 'samples = "half"'), 'models.old.samples = "half": input should be a valid number'),
-        (("samples = 0.5", "samples = 0"), "models.old: samples is 0.0: it has to be above 0 and at most 1"),
+        (("samples = 0.5", "samples = 0"), "models.old: samples must be above 0 and at most 1, got 0.0"),
         (("samples = 0.5", 'start = "newest"'), "models.old.start = \"newest\": input should be 'fresh' or 'previous'"),
         (("samples = 0.5", 'start = "previous"'), 'models.old.start is "previous", and there is none before it'),
         (("samples = 0.5", 'checkpoint = "a.pt"\ntrained = false'), "models.old: checkpoint and trained = false excl"),
@@ -131,7 +131,7 @@ def test_networks_that_cannot_be_are_refused_before_any_training(refusal, config
 def test_a_bad_sweep_is_refused_before_anything_is_written(refusal, config, tmp_path, text):
     code, lines = refusal("update", config, "--out", tmp_path / "run", "--sweep", text)
     assert (code, len(lines)) == (2, 1)
-    assert "--sweep takes method.key=start:stop:step, such as bcwi.alpha=0:1:0.1" in lines[0]
+    assert "--sweep must be method.key=start:stop:step, such as bcwi.alpha=0:1:0.1" in lines[0]
     assert f'not "{text}"' in lines[0]
     assert not (tmp_path / "run").exists()
 
@@ -143,8 +143,8 @@ def test_a_bad_sweep_is_refused_before_anything_is_written(refusal, config, tmp_
         ("bcwi.alfa=0:1:0.5", "--sweep bcwi.alfa: bcwi has no alfa (known: alpha)"),
         ("bcwi.alpha=0:2:0.5", "--sweep bcwi.alpha: alpha is 1.5: it has to lie between 0 and 1"),
         ("elodi.teacher=0:1:1", "--sweep elodi.teacher: teacher is not a number"),
-        ("elodi.members=2:3:0.5", "--sweep elodi.members: members is a whole number"),
-        ("heterogeneous_ensemble.networks=0:1:1", "methods.heterogeneous_ensemble has to be configured"),
+        ("elodi.members=2:3:0.5", "--sweep elodi.members: start and step must be integers"),
+        ("heterogeneous_ensemble.networks=0:1:1", "methods.heterogeneous_ensemble must be configured"),
     ],
 )
 def test_a_sweep_of_what_is_not_there_leaves_a_run_as_it_was(refusal, finished_update, tmp_path, text, problem):

@@ -201,6 +201,11 @@ def test_scores_in_any_order_of_the_columns_and_any_notation(path):
     assert message.endswith("bbb... in row 2")
 
 
+def test_a_cell_with_a_line_break_is_shown_in_one_line(path):
+    message = refusal(path, b'id,target,logits_0,logits_1\n1,0,"two\nlines",1\n')
+    assert message == r': column "logits_0" must hold numbers, got "two\nlines" in row 1'
+
+
 HEADER = b"id,target,predicted\n1,0,0\n"
 
 

@@ -187,9 +187,11 @@ def test_columns_that_cannot_be_used_are_left_out():
 
 
 def test_fractions_and_values_that_are_not_numbers_are_not_slices():
-    frame = polars.DataFrame({"x": [0.5, None], "y": [float("nan"), 1.0]})
-    read = FrameColumns(frame, WHERE).read(["x", "y"], None).columns
-    assert [each.dtype.kind for each in read.values()] == ["f", "f"]
+    frame = polars.DataFrame(
+        {"x": [0.5, None], "y": [float("nan"), 1.0], "z": [1e300, None], "i": [float("inf"), None]}
+    )
+    read = FrameColumns(frame, WHERE).read(["x", "y", "z", "i"], None).columns
+    assert [each.dtype.kind for each in read.values()] == ["f"] * 4
 
 
 def test_names_of_columns():

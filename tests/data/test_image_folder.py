@@ -200,7 +200,8 @@ def test_a_cache_that_cannot_be_written_is_named_before_decoding(folder: Path) -
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"), [({"size": 0}, "size is 0"), ({"channels": 2}, "channels is 2: 3 for color or 1 for gray")]
+    ("wrong", "message"),
+    [({"size": 0}, "size must be 1"), ({"channels": 2}, "channels must be 3 for color or 1 for gray, got 2")],
 )
 def test_impossible_options_are_refused(tmp_path: Path, wrong: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):

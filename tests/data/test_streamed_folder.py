@@ -82,7 +82,7 @@ def test_more_search_images_than_there_are_is_refused_before_decoding(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoded = Decoded(monkeypatch)
-    with pytest.raises(DataError, match="search_images is 24 and train/ has 24 images"):
+    with pytest.raises(DataError, match=r"search_images must be below the number of images in train/ \(24\), got 24"):
         streamed(root, search_images=24).load()
     (root / "val" / "emu").mkdir()
     with pytest.raises(DataError, match=r'must have images, got 1 of 4 without, first "emu"'):
@@ -101,9 +101,9 @@ def test_a_bad_training_image_matters_only_where_it_is_needed(root: Path) -> Non
     name = streamed(root, transform="imagenet").load().train.ids[5]
     (root / name).write_bytes(b"x")
     splits = streamed(root, transform="imagenet").load()
-    with pytest.raises(DataError, match=f"cannot be read, .*: {name}"):
+    with pytest.raises(DataError, match=f"cannot read an image in .*: {name}"):
         splits.train.images[5]
-    with pytest.raises(DataError, match=f"cannot be read, .*: {name}"):
+    with pytest.raises(DataError, match=f"cannot read an image in .*: {name}"):
         streamed(root).load()  # has to be fitted to it
 
 
@@ -118,9 +118,9 @@ def test_a_disk_that_is_too_small_is_named_before_decoding(root: Path, monkeypat
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"workers": -1}, "workers is -1"),
-        ({"search_images": -1}, "search_images is -1"),
-        ({"transform": "imagenet", "channels": 1}, "channels is 1 and transform"),
+        ({"workers": -1}, "workers must be 0 or above, got -1"),
+        ({"search_images": -1}, "search_images must be 0 or above, got -1"),
+        ({"transform": "imagenet", "channels": 1}, "channels must be 3 for the transform"),
     ],
 )
 def test_impossible_options_are_refused(tmp_path: Path, wrong: dict[str, object], message: str) -> None:

@@ -151,7 +151,7 @@ def test_an_unreadable_image_is_named_when_it_is_met(root: Path) -> None:
     report = streamed(root).load().report
     batches = report.images.batches(4)
     assert [len(next(batches)) for _ in range(2)] == [4, 4]
-    with pytest.raises(DataError, match=r"photographs cannot be read, .*: val/class1/3\.JPEG: .*truncated") as met:
+    with pytest.raises(DataError, match=r"cannot read an image in .*: val/class1/3\.JPEG: .*truncated") as met:
         next(batches)
     assert met.value.exit_code == 3
     with pytest.raises(DataError, match=r"val/class1/3\.JPEG"):
@@ -173,7 +173,7 @@ def test_a_file_that_changes_later_is_refused(root: Path, report: StreamedImages
             os.utime(path, ns=(1, before))
         if fault == "folder":
             path.mkdir()
-    with pytest.raises(DataError, match=r"cannot be read, .*: val/class0/2\.JPEG: ") as met:
+    with pytest.raises(DataError, match=r"cannot read an image in .*: val/class0/2\.JPEG: ") as met:
         report[:]
     expected = {"gone": "No such file", "folder": "not a file"}.get(fault, "changed since the images were listed")
     assert expected in str(met.value)

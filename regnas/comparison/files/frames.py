@@ -105,7 +105,7 @@ def _to_column(series: nw.Series[Any], where: str, texts: IdTexts | CodedTexts, 
         refuse_missing(missing, where)
     if series.dtype in TEXTS:
         values = np.array(series.to_list(), dtype=object)
-        if all(isinstance(value, str) for value in values[~missing]):
+        if all(issubclass(kind, str) for kind in set(map(type, values[~missing]))):
             values[missing] = ""
             for start in range(0, len(values), ROWS):
                 texts.add(Texts.of_strings(values[start : start + ROWS].tolist()))
