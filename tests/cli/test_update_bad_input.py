@@ -132,7 +132,7 @@ def test_a_bad_sweep_is_refused_before_anything_is_written(refusal, config, tmp_
     code, lines = refusal("update", config, "--out", tmp_path / "run", "--sweep", text)
     assert (code, len(lines)) == (2, 1)
     assert "--sweep must be method.key=start:stop:step, such as bcwi.alpha=0:1:0.1" in lines[0]
-    assert f'not "{text}"' in lines[0]
+    assert f'got "{text}"' in lines[0]
     assert not (tmp_path / "run").exists()
 
 

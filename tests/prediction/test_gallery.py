@@ -62,7 +62,7 @@ def test_arrays_in_an_npz_are_shown(tmp_path):
 def test_what_is_asked_for_wrongly_is_refused_before_the_work(photos):
     (photos.parent / "page.html").write_text("precious")
     for options, problem in [
-        ({"out": photos.parent / "page.htm"}, r"out must end in \.html, got"),
+        ({"out": photos.parent / "page.htm"}, r"`out` must end in \.html, got"),
         (
             {"out": photos.parent / "page.html"},
             r"page\.html exists\. Choose another file, or replace it with overwrite",

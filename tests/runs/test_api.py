@@ -209,7 +209,7 @@ def test_a_request_that_is_refused_after_the_data_are_loaded_is_not_remembered(r
 @pytest.mark.parametrize(
     ("request_", "problem"),
     [
-        (lambda run: regnas.run(run, resume=True, add_budgets=["x"]), '"x" is no budget'),
+        (lambda run: regnas.run(run, resume=True, add_budgets=["x"]), 'a budget must be .*, got "x"'),
         (lambda run: regnas.run(run, resume=True, add_budgets=["small=150k"]), "has a budget of this name"),
         (lambda run: regnas.polish(run, alpha=2.0), "alpha must be between 0"),
         (lambda run: regnas.polish(run, set={"polish.epochs": 0}), "epochs must be at least 1"),

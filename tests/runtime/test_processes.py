@@ -96,4 +96,4 @@ def test_what_is_the_work_of_one_process_is_refused_to_several_in_one_line(monke
     assert exit_code([command, "digits"]) == 2
     found = capsys.readouterr().err.splitlines()
     assert len(found) == lines
-    assert all(line.startswith(f"regnas: {command} is the work of one process, not of 4") for line in found)
+    assert all(line.startswith(f"regnas: {command} must run in one process, got 4") for line in found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from contextlib import closing, suppress
 
 import numpy as np
@@ -36,9 +37,10 @@ def test_a_worker_that_is_killed_costs_its_candidates_time_and_nothing_else(open
 
 def kill(process):
     """And wait until it is dead, which takes a while on a busy machine."""
-    os.kill(process, signal.SIGKILL)
-    with suppress(ChildProcessError):  # gone already
-        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    with suppress(ProcessLookupError):  # gone already
+        os.kill(process, signal.SIGKILL)
+    while process in worker_processes():
+        time.sleep(0.01)
 
 
 def test_a_worker_that_dies_again_and_again_is_given_up_with_one_line(open_evaluator, some):
@@ -48,12 +50,13 @@ def test_a_worker_that_dies_again_and_again_is_given_up_with_one_line(open_evalu
         def kill_all():
             while not done.wait(0.2):
                 for pid in worker_processes():
-                    os.kill(pid, signal.SIGKILL)
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
 
         killer = threading.Thread(target=kill_all)
         killer.start()
         try:
-            with pytest.raises(EnvironmentProblem, match="died 3 times over the same candidates"):
+            with pytest.raises(EnvironmentProblem, match="died 3 times with the same candidates"):
                 list(evaluator.predict_each(some))
         finally:
             done.set()
