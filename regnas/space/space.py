@@ -78,8 +78,8 @@ class SearchSpace:
         if architecture.space != self.name:
             raise ArtifactError(f'the space of the architecture must be "{self.name}", got "{architecture.space}"')
         if architecture.resolution not in self.resolutions:
-            known = ", ".join(map(str, self.resolutions))
-            raise ArtifactError(f"the resolution in {self.name} must be one of {known}, got {architecture.resolution}")
+            known = ", ".join("that of the data" if each is None else str(each) for each in self.resolutions)
+            raise ArtifactError(f"the resolution in {self.name} must be {known}, got {architecture.resolution}")
         if len(architecture.stages) != len(self.stages):
             raise ArtifactError(f"{self.name} must have {len(self.stages)} stages, got {len(architecture.stages)}")
         for index, (blocks, stage) in enumerate(zip(architecture.stages, self.stages, strict=True)):

@@ -65,7 +65,7 @@ def test_what_is_asked_for_wrongly_is_refused_before_the_work(photos):
         ({"out": photos.parent / "page.htm"}, r"`out` must end in \.html, got"),
         (
             {"out": photos.parent / "page.html"},
-            r"page\.html exists\. Choose another file, or replace it with overwrite",
+            r"page\.html exists\. Choose another file, or replace it with `overwrite=True`",
         ),
         ({"most": 0}, "most must be at least 1, got 0"),
         ({"split": "search"}, "the search split must be one of a configuration or a run folder"),

@@ -137,8 +137,8 @@ def wrong_architectures():
         (OFAMobileNetV3(), changed(mobile, 1, 0, kernel=9), r"block 1 of stage 2 \(kernel=9,middle=144\) is no"),
         (OFAMobileNetV3(), changed(mobile, 1, 0, middle=145), "is not a choice there"),
         (OFAMobileNetV3(), shallow, "stage 1 has 1 blocks, ofa_mobilenet_v3 allows 2 to 4"),
-        (OFAMobileNetV3(), resnet, '"ofa_resnet50" was given to "ofa_mobilenet_v3"'),
-        (OFAMobileNetV3(), replace(mobile, resolution=48), "resolution 48 is not one of ofa_mobilenet_v3"),
+        (OFAMobileNetV3(), resnet, 'must be "ofa_mobilenet_v3", got "ofa_resnet50"'),
+        (OFAMobileNetV3(), replace(mobile, resolution=48), "the resolution in ofa_mobilenet_v3 must be"),
         (OFAResNet50(), changed(resnet, 2, 1, width=408, middle=80), "block 2 of stage 3 .* is not allowed there"),
         (OFAResNet50(), changed(resnet, 0, 0, residual=2), "is not a choice there"),
     ]

@@ -399,5 +399,5 @@ def test_a_checkpoint_has_the_digest_of_its_file(tmp_path):
 def test_an_impossible_release_is_refused():
     with pytest.raises(ValueError, match="checkpoint and trained = false exclude each other"):
         Release(SMALL, checkpoint="old.pth", trained=False)
-    with pytest.raises(ValueError, match="samples is 0"):
+    with pytest.raises(ValueError, match="samples must be above 0 and at most 1, got 0"):
         Release(SMALL, samples=0)

@@ -134,7 +134,7 @@ def test_a_pickle_that_runs_code_is_refused_and_not_run(tmp_path, store, users_n
 @pytest.mark.parametrize("content", [[1, 2], {"a": 1}, {"state_dict": {"a": "text"}}, torch.zeros(2)], ids=str)
 def test_a_file_without_a_state_dict_is_refused(tmp_path, content):
     torch.save(content, tmp_path / "old.pth")
-    with pytest.raises(ArtifactError, match=r"old\.pth holds no state dict"):
+    with pytest.raises(ArtifactError, match=r"old\.pth must hold a state dict"):
         read_weights(tmp_path / "old.pth")
 
 

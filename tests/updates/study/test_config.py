@@ -110,8 +110,8 @@ def test_what_cannot_be_is_refused_with_its_reason(changes, message):
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"models.old.samples": 0}, "models.old: samples is 0.0: it has to be above 0 and at most 1"),
-        ({"models.old.classes": 1.5}, "models.old: classes is 1.5"),
+        ({"models.old.samples": 0}, "models.old: samples must be above 0 and at most 1, got 0.0"),
+        ({"models.old.classes": 1.5}, "models.old: classes must be above 0 and at most 1, got 1.5"),
         ({"models.old.sample": 0.5}, 'models.old.sample is not a known key; did you mean "samples"?'),
         ({"models.old.network": {"name": "small_resnt"}}, 'unknown network "small_resnt"; did you mean "small_resnet"'),
         ({"methods.elodie": {}}, 'unknown method "elodie"; did you mean "elodi"?'),
@@ -229,7 +229,7 @@ def test_a_method_that_is_not_configured_has_its_defaults():
         ("elodi.teacher=0:1:0.5", "teacher is not a number"),
         ("bcwi.alpha=0:2:0.5", "alpha is 1.5: it has to lie between 0 and 1"),
         ("elodi.members=0:2:1", "members must be at least 1"),
-        ("elodi.members=1:2:0.5", "members is a whole number"),
+        ("elodi.members=1:2:0.5", "start and step must be integers"),
         ("focal_distillation_lm.beta=-1:1:1", "beta must be 0 or above and finite, got -1.0"),
         ("bayesian_update.cost_ratio=0:2:1", "cost_ratio must be 1 or above, got 0.0"),
         ("heterogeneous_ensemble.members=1:2:1", "networks is empty"),
