@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.processes import Outcome, regnas
-from tests.tiny import write_tiny, write_tiny_update
+from benchmarks.processes import Outcome, regnas
+from benchmarks.tiny import write_tiny, write_tiny_update
 
 settings.register_profile("regnas", deadline=None)  # time belongs into the benchmarks
 settings.load_profile("regnas")

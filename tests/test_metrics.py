@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchmetrics")
 
+from benchmarks.processes import PythonProcess  # noqa: E402
 from regnas.metrics import NegativeFlipRate, PositiveFlipRate, RelativeNegativeFlipRate  # noqa: E402
-from tests.processes import PythonProcess  # noqa: E402
 
 METRICS = (NegativeFlipRate, PositiveFlipRate, RelativeNegativeFlipRate)
 

@@ -7,11 +7,11 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
+from benchmarks.processes import Outcome
+from benchmarks.tiny import write_tiny_update
 from regnas.cli import exit_code
 from tests.conftest import made_once
 from tests.prediction.fixtures import brightness_onnx, checkpoints
-from tests.processes import Outcome
-from tests.tiny import write_tiny_update
 
 __all__ = ["brightness_onnx", "checkpoints"]
 

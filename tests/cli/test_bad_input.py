@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmarks.tiny import CONFIG, write_tiny
 from regnas import cli
 from regnas.cli import exit_code
-from tests.tiny import CONFIG, write_tiny
 
 
 @pytest.fixture

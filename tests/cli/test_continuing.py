@@ -9,9 +9,9 @@ import signal
 import threading
 import time
 
+from benchmarks.tiny import write_tiny
 from regnas.cli.runs import _options
 from tests.cli.test_kill import candidates
-from tests.tiny import write_tiny
 
 
 def interrupt_when(condition):

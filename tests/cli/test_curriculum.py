@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from benchmarks.tiny import write_tiny
 from regnas.training.checkpoint import last_checkpoint
-from tests.tiny import write_tiny
 
 pytestmark = pytest.mark.slow
 

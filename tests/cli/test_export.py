@@ -14,13 +14,13 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
+from benchmarks.processes import start_regnas
 from regnas.family.export.torch_export_files import torch_export_bytes
 from regnas.family.family import load_family
 from regnas.family.manifest import metadata_of, read_manifest, write_manifest
 from regnas.flips import flip_table_from_correctness
 from regnas.runtime.files import write_bytes
 from regnas.runtime.signals import ask_to_stop
-from tests.processes import start_regnas
 
 pytestmark = pytest.mark.slow
 

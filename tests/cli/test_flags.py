@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from benchmarks.tiny import write_tiny
 from regnas.cli import app
 from regnas.cli.flags import ARGUMENT, flags_of, name_flags
 from regnas.errors import ConfigurationError, EnvironmentProblem
 from regnas.runs import api
-from tests.tiny import write_tiny
 
 COMMANDS = sorted(typer.main.get_command(app).commands)
 LIBRARY = [path for path in Path("regnas").rglob("*.py") if path.parts[1] != "cli"]

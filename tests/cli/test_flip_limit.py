@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 
+from benchmarks.tiny import write_tiny
 from regnas.data import Arrays
 from regnas.flips import Predictions
 from regnas.search import OLD, Study, sqlite_storage
 from supernets.elastic_resnet import ElasticResNet
-from tests.tiny import write_tiny
 
 pytestmark = pytest.mark.slow
 

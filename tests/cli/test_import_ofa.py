@@ -9,11 +9,11 @@ import shutil
 import pytest
 import torch
 
+from benchmarks.processes import PythonProcess
 from regnas.runtime import tensors as tensor_files
 from regnas.runtime.files import sha256_of
 from regnas.supernet import Published
 from regnas.supernet.imports import downloading
-from tests.processes import PythonProcess
 from tests.supernet.imports.lake import Lake, deep, empty_store, install_lake, server, trained
 
 NAME = "lake_d12_w1.0"

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from tests.processes import start_regnas
+from benchmarks.processes import start_regnas
 
 pytestmark = pytest.mark.slow
 

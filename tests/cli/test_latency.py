@@ -7,11 +7,11 @@ import json
 import pytest
 import torch
 
+from benchmarks.tiny import write_tiny
 from regnas.family.family import load_family
 from regnas.runs.config import load_config
 from regnas.search.evaluation import latency
 from regnas.space import Additivity, Conditions, LatencyTable, covering, latency_range, part_keys, with_latencies
-from tests.tiny import write_tiny
 
 SHAPE = (1, 8, 8)
 

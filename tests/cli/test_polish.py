@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.processes import regnas, start_regnas
+from benchmarks.processes import regnas, start_regnas
 
 pytestmark = pytest.mark.slow
 

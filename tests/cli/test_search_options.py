@@ -8,9 +8,9 @@ import shutil
 import optuna
 import pytest
 
+from benchmarks.tiny import write_tiny
 from regnas.runtime.workers import WorkerProcess
 from regnas.space import Architecture, contains
-from tests.tiny import write_tiny
 
 pytestmark = pytest.mark.slow
 

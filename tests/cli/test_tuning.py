@@ -8,9 +8,9 @@ import tomllib
 import numpy as np
 import pytest
 
+from benchmarks.processes import regnas
+from benchmarks.tiny import write_tiny, write_tiny_update
 from regnas.flips import load_predictions
-from tests.processes import regnas
-from tests.tiny import write_tiny, write_tiny_update
 
 pytestmark = pytest.mark.slow
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
+from benchmarks.processes import Outcome
+from benchmarks.tiny import write_tiny_update
 from regnas.networks import NETWORKS, SmallResNet
 from regnas.runs.tables import is_update, load_table, presets
 from regnas.updates.config import parse_update
 from regnas.updates.methods import METHODS
 from tests.cli.update_runs import arrays_of, correct_of, method_of, predicted_by, records, results_of
-from tests.processes import Outcome
 from tests.report.helpers import pictures
-from tests.tiny import write_tiny_update
 
 pytestmark = pytest.mark.slow
 

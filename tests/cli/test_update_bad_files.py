@@ -12,9 +12,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from benchmarks.tiny import write_tiny
 from regnas.networks import SmallResNet
 from tests.cli.update_runs import change, nothing_was_trained, tree
-from tests.tiny import write_tiny
 
 NETWORK = '{ name = "small_resnet", widths = [4, 8] }'
 NEW = f"[models.new]\nnetwork = {NETWORK}"

@@ -8,9 +8,9 @@ import signal
 
 import pytest
 
+from benchmarks.processes import start_regnas
+from benchmarks.tiny import write_tiny_update
 from regnas.cli import exit_code
-from tests.processes import start_regnas
-from tests.tiny import write_tiny_update
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from benchmarks.tiny import write_tiny_update
 from regnas.networks import SmallResNet
 from tests.cli.update_runs import arrays_of, correct_of, method_of, predicted_by, records, results_of
-from tests.tiny import write_tiny_update
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from benchmarks.tiny import write_tiny
 from regnas.supernet.imports import import_supernet
 from tests.supernet.imports.lake import deep, empty_store, install_lake, trained
-from tests.tiny import write_tiny
 
 pytestmark = pytest.mark.slow
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.tiny import write_arrays, write_tiny
 from regnas.data import ImageFolder
 from regnas.data.image_transforms import Center
 from regnas.errors import ArtifactError, ConfigurationError, DataError
@@ -16,7 +17,6 @@ from regnas.prediction.data import Reading, samples_of
 from regnas.runs.folder import RUN
 from tests.data.photographs import make_photographs
 from tests.prediction.folders import write_folder, write_picture
-from tests.tiny import write_arrays, write_tiny
 
 COLOR = Reading((3, 8, 8), "fit")
 

@@ -13,11 +13,11 @@ import pytest
 import torch
 
 import regnas
+from benchmarks.tiny import write_tiny
 from regnas.errors import ArtifactError, ConfigurationError, DataError
 from regnas.report.update.results import UpdateResult
 from regnas.runtime.files import digest_of
 from regnas.training import SupernetObjective
-from tests.tiny import write_tiny
 
 
 @pytest.fixture

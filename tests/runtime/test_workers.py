@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.processes import PythonProcess
 from regnas.errors import DataError, EnvironmentProblem
 from regnas.runtime.workers import run_in_order
-from tests.processes import PythonProcess
 
 JOBS = {"c": ("a", "b"), "a": (), "b": ("a",), "d": ()}
 

@@ -13,9 +13,9 @@ import pytest
 import torch
 from safetensors.torch import load, load_file
 
+from benchmarks.processes import PythonProcess
+from benchmarks.tiny import write_tiny
 from regnas.cli import exit_code
-from tests.processes import PythonProcess
-from tests.tiny import write_tiny
 from tests.training.together import BATCH, STEPS, Scenarios
 
 pytestmark = [pytest.mark.distributed, pytest.mark.slow]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmarks.tiny import write_arrays
 from regnas.data import Arrays
 from regnas.runtime import signals
 from regnas.search.evaluation import CalibrationImages, Evaluator
 from supernets.elastic_resnet import ElasticResNet
-from tests.tiny import write_arrays
 
 PLUGIN = ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width=4)
 

@@ -27,7 +27,7 @@ IMPORTED = (
     "torch._dynamo",
     "torchvision",
     "sklearn.datasets",
-    "tests.processes",
+    "benchmarks.processes",
 )
 
 
