@@ -28,6 +28,7 @@ from regnas.search import (
     TopOne,
     TopOneAndFlips,
     check_order,
+    recorded_address,
 )
 from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
 from regnas.supernet import SUPERNETS, InputShape, SupernetPlugin
@@ -170,7 +171,13 @@ def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
     values = builder.record(Config, table, "")
     if builder.problems:
         raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))
-    return LoadedConfig(name, table, values)
+    return LoadedConfig(name, _without_secrets(table), values)
+
+
+def _without_secrets(table: dict[str, Any]) -> dict[str, Any]:
+    """Return the table as a run folder keeps it: others may read the folder."""
+    storage = table.get("search", {}).get("storage", "")
+    return {**table, "search": {**table["search"], "storage": recorded_address(storage)}} if storage else table
 
 
 def parse_polish(table: Mapping[str, Any]) -> Polishing:

@@ -10,6 +10,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Mapping
@@ -54,20 +55,60 @@ def write_through(path: Path, write: Callable[[Path], None]) -> None:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise environment_problem(error, path) from error
+    except Exception as error:
+        if isinstance(error, OSError):
+            raise environment_problem(error, path) from error
+        if problem := problem_behind(error, path):
+            raise problem from error
+        raise
+
+
+_REMEDIES = {
+    errno.ENOSPC: "Free some disk space.",
+    errno.EDQUOT: "Free some of your disk quota.",
+    errno.EFBIG: "The limit of the file size is reached: raise it with `ulimit -f`.",
+    errno.EACCES: "Check its permissions, or choose a folder that you may write to.",
+    errno.EPERM: "Check its permissions, or choose a folder that you may write to.",
+    errno.EROFS: "Choose a folder that is not read-only.",
+    errno.EMFILE: "Raise the limit of open files with `ulimit -n`.",
+    errno.ENFILE: "Close other programs: the system has too many open files.",
+    errno.ENAMETOOLONG: "Choose a shorter name.",
+    errno.ENOMEM: "Free some memory.",
+    errno.EIO: "Check the disk.",
+}
+# How libraries that are not written in Python report an error of the system: safetensors, tokenizers, PIL.
+_REPORTED = re.compile(r"\bos error (\d+)|\bOs \{ code: (\d+)|\[Errno (\d+)\]")
 
 
 def environment_problem(error: OSError, path: Path) -> EnvironmentProblem:
     """Describe in one line why a file cannot be written, and what helps."""
-    remedy = {
-        errno.ENOSPC: "Free some disk space.",
-        errno.EDQUOT: "Free some of your disk quota.",
-        errno.EACCES: "Choose a folder that you may write to.",
-        errno.EPERM: "Choose a folder that you may write to.",
-        errno.EROFS: "Choose a folder that is not read-only.",
-    }.get(error.errno or 0, "Check that the folder exists and that you may write to it.")
+    remedy = _REMEDIES.get(error.errno or 0, "Check that the folder exists and that you may write to it.")
     return EnvironmentProblem(f"cannot write {path}: {error.strerror or error}. {remedy}")
+
+
+def problem_behind(error: BaseException, path: Path | None = None) -> EnvironmentProblem | None:
+    """Return the problem of the machine that caused an error, whatever library reports it; None if there is none.
+
+    Looks for errors of the system (no space, no permission, read-only, too many files) among the error and its causes.
+    """
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        number = cause.errno if isinstance(cause, OSError) else _reported_number(cause)
+        if number in _REMEDIES:
+            name = path or getattr(cause, "filename", None)
+            where = f"cannot access {name}" if name else "an operation of the system failed"
+            return EnvironmentProblem(f"{where}: {os.strerror(number)}. {_REMEDIES[number]}")
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def _reported_number(error: BaseException) -> int:
+    found = _REPORTED.search(str(error))
+    if found:
+        return int(next(number for number in found.groups() if number))
+    return errno.ENOSPC if os.strerror(errno.ENOSPC) in str(error) else 0
 
 
 def check_output(path: Path, suffix: str, overwrite: bool) -> None:

@@ -1,11 +1,12 @@
 """The search: evaluation of candidates, rewards, algorithms, and the study that records them."""
 
 from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, SearchAlgorithm
+from regnas.search.database import open_storage, recorded_address
 from regnas.search.families import OLD, FamilySearch, Order, check_order
 from regnas.search.feasibility import excess_over, violation_of
 from regnas.search.rewards import REWARDS, Measures, Reward, TopOne, TopOneAndFlips
 from regnas.search.searching import Tier, best, search
-from regnas.search.study import Studies, Study, Trial, open_storage, sqlite_storage
+from regnas.search.study import Studies, Study, Trial, sqlite_storage
 
 __all__ = [
     "ALGORITHMS",
@@ -28,6 +29,7 @@ __all__ = [
     "check_order",
     "excess_over",
     "open_storage",
+    "recorded_address",
     "search",
     "sqlite_storage",
     "violation_of",

@@ -12,18 +12,14 @@ from pathlib import Path
 
 import optuna
 from optuna.storages import RDBStorage
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
-from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem, first_line
+from regnas.errors import ArtifactError, EnvironmentProblem, first_line
+from regnas.search.database import STORAGE_ERRORS, hide_passwords, open_storage, storage_problem
 from regnas.search.feasibility import violation_of
 from regnas.search.optuna_tools import distributions, quiet_optuna
 from regnas.search.recording import TrialWriter
 from regnas.search.rewards import Measures
 from regnas.space import Architecture, SearchSpace
-
-# Errors of a full disk or a damaged file; which one depends on where optuna notices it.
-STORAGE_ERRORS = (SQLAlchemyError, optuna.exceptions.StorageInternalError)
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class Study:
                 )
             self._writer = TrialWriter(opened, self._study)
         except STORAGE_ERRORS as error:
-            raise ArtifactError(f"the study {name} cannot be opened: {first_line(error)}") from None
+            raise storage_problem(f"the study {name} cannot be opened", error) from None
 
     def trials(self) -> list[Trial]:
         found = self._study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
@@ -70,7 +66,7 @@ class Study:
             self._writer.add([self._freeze(trial) for trial in trials])
         except STORAGE_ERRORS as error:
             raise EnvironmentProblem(
-                f"a candidate cannot be recorded: {first_line(error)}. The earlier ones are kept."
+                f"a candidate cannot be recorded: {hide_passwords(first_line(error))}. The earlier ones are kept."
             ) from None
 
     def _freeze(self, trial: Trial) -> optuna.trial.FrozenTrial:
@@ -88,31 +84,6 @@ class Study:
                 **({} if trial.excess is None else {"excess_nfr": trial.excess, "feasible": trial.violation == 0}),
             },
         )
-
-
-def open_storage(url: str) -> RDBStorage:
-    """Open the database of a URL, for all studies of a run."""
-    try:
-        shown = make_url(url).render_as_string(hide_password=True)
-    except ArgumentError:
-        raise ConfigurationError(
-            f'search.storage must be an address such as postgresql://user:password@host/name, got "{url}"'
-        ) from None
-    try:
-        with quiet_optuna():
-            return RDBStorage(url)
-    except ImportError:
-        raise EnvironmentProblem(
-            f"{shown} needs a driver that is not installed. For PostgreSQL: pip install 'regnas[postgresql]'"
-        ) from None
-    except OperationalError as error:
-        if shown.startswith("sqlite"):  # the file exists and is not a database
-            raise ArtifactError(f"the study {shown} cannot be opened: {first_line(error)}") from None
-        raise EnvironmentProblem(
-            f"the database {shown} does not answer: {first_line(error)}. Check that it runs."
-        ) from None
-    except STORAGE_ERRORS as error:
-        raise ArtifactError(f"the study {shown} cannot be opened: {first_line(error)}") from None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,161 @@
+"""Databases that several processes open at once, that are full or damaged, and whose addresses hold passwords."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import optuna
+import pytest
+
+from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
+from regnas.search import open_storage, recorded_address, sqlite_storage
+from regnas.search.database import without_password
+
+PROCESSES = 6
+
+
+def _open(address, ready, opened):
+    ready.wait()
+    try:
+        storage = open_storage(address)
+        optuna.create_study(storage=storage, study_name=f"run {os.getpid()}")
+        storage.engine.dispose()
+        opened.put("")
+    except BaseException as error:
+        opened.put(repr(error))
+
+
+def open_at_once(address):
+    """Open an empty database in several processes at the same moment; return what went wrong."""
+    context = multiprocessing.get_context("fork")
+    ready, opened = context.Barrier(PROCESSES), context.Queue()
+    processes = [context.Process(target=_open, args=(address, ready, opened)) for _ in range(PROCESSES)]
+    for process in processes:
+        process.start()
+    outcomes = [opened.get(timeout=60) for _ in processes]
+    for process in processes:
+        process.join()
+    return [outcome for outcome in outcomes if outcome]
+
+
+def studies_in(address):
+    storage = open_storage(address)
+    found = optuna.get_all_study_names(storage)
+    storage.engine.dispose()
+    return len(found)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_processes_create_a_sqlite_database_at_the_same_moment(tmp_path):
+    for number in range(5):
+        address = sqlite_storage(tmp_path / f"{number}.db")
+        assert open_at_once(address) == []
+        assert studies_in(address) == PROCESSES
+
+
+@pytest.fixture(scope="module")
+def postgresql():
+    """A real server on a socket of its own; yields the address of its database ``postgres``."""
+    pytest.importorskip("psycopg")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")) or [Path(shutil.which("pg_ctl") or "")]
+    if not found[-1].is_file():
+        pytest.skip("PostgreSQL is not installed")
+    # The server refuses to run as root.
+    account = {"user": "postgres"} if os.getuid() == 0 else {}
+    with tempfile.TemporaryDirectory(prefix="pg") as folder:
+        if account:
+            os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
+
+        def call(program, *arguments):
+            command = [found[-1].parent / program, "-D", f"{folder}/data", *arguments]
+            subprocess.run(
+                command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **account
+            )
+
+        call("initdb", "-U", "ann", "--auth=trust", "--no-sync")
+        call("pg_ctl", "-w", "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "start")
+        try:
+            yield f"postgresql+psycopg://ann@/{{name}}?host={folder}"
+        finally:
+            call("pg_ctl", "-m", "immediate", "stop")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_processes_create_a_postgresql_database_at_the_same_moment(postgresql):
+    import psycopg
+
+    folder = postgresql.partition("host=")[2]
+    for number in range(3):
+        with psycopg.connect(f"host={folder} user=ann dbname=postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE runs{number}")
+        address = postgresql.format(name=f"runs{number}")
+        assert open_at_once(address) == []
+        assert studies_in(address) == PROCESSES
+
+
+def test_a_full_disk_is_a_problem_of_the_machine(tmp_path):
+    program = (
+        "import resource, sys\n"
+        "from regnas.search import open_storage\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from regnas.errors import RegnasError\n"
+        "try:\n"
+        "    open_storage(sys.argv[1])\n"
+        "except RegnasError as error:\n"
+        "    print(error.exit_code, error)\n"
+    )
+    from benchmarks.processes import PythonProcess
+
+    ended = PythonProcess("-c", program, sqlite_storage(tmp_path / "study.db")).finish()
+    assert ended.stdout.startswith("5 the study sqlite:///"), ended
+    assert "Check the free disk space" in ended.stdout
+
+
+def test_a_folder_that_does_not_exist_is_a_problem_of_the_machine_and_a_foreign_file_a_damaged_study(tmp_path):
+    with pytest.raises(EnvironmentProblem, match="unable to open database file"):
+        open_storage(sqlite_storage(tmp_path / "missing" / "study.db"))
+    (tmp_path / "study.db").write_bytes(b"no database" * 100)
+    with pytest.raises(ArtifactError, match="file is not a database"):
+        open_storage(sqlite_storage(tmp_path / "study.db"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://bob:s3cret@127.0.0.1:99x/db",
+        "postgresql:/bob:s3cret@127.0.0.1/db?password=s3cret",
+        "bob:s3cret@host:5432/db",
+        "://bob:s3cr@/et:s3cret@host/db",
+    ],
+)
+def test_a_malformed_address_is_refused_without_its_password(address):
+    with pytest.raises(ConfigurationError, match=r"search\.storage must be an address") as refusal:
+        open_storage(address)
+    assert "s3cr" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown", "recorded"),
+    [
+        ("postgresql://ann:a@b/c@host/runs", "postgresql://ann:***@host/runs", "postgresql://ann@host/runs"),
+        ("postgresql://ann@host/runs", "postgresql://ann@host/runs", "postgresql://ann@host/runs"),
+        (
+            "postgresql://host/runs?password=x&a=1",
+            "postgresql://host/runs?password=***&a=1",
+            "postgresql://host/runs?a=1",
+        ),
+        ("sqlite:///runs/study.db", "sqlite:///runs/study.db", "sqlite:///runs/study.db"),
+    ],
+)
+def test_passwords_are_neither_shown_nor_recorded(address, shown, recorded):
+    assert without_password(address) == shown
+    assert recorded_address(address) == recorded
