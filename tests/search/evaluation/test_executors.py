@@ -48,7 +48,7 @@ def test_a_worker_that_dies_again_and_again_is_given_up_with_one_line(open_evalu
         done = threading.Event()
 
         def kill_all():
-            while not done.wait(0.2):
+            while not done.wait(0.01):  # sooner than a worker can start and answer
                 for pid in worker_processes():
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
