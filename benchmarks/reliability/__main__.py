@@ -11,7 +11,10 @@ from benchmarks.reliability.campaign import Campaign, run_campaign
 
 HERE = Path(__file__).parent
 # Name of the campaign, and the module that has it as CAMPAIGN.
-CAMPAIGNS: dict[str, str] = {}
+CAMPAIGNS: dict[str, str] = {
+    "kills": "benchmarks.reliability.kills",
+    "full_disk": "benchmarks.reliability.full_disk",
+}
 
 
 def load(name: str) -> Campaign:

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,11 +35,13 @@ class Outcome:
         kind: what was attacked, for the counts: "train, parent", "predictions.csv".
         problem: what a user would complain about, with what is needed to understand it; empty if all is well.
         count: how many attacks the try made, for example kills.
+        by_kind: the attacks by kind, if a try makes attacks of several kinds; a problem is counted for ``kind``.
     """
 
     kind: str
     problem: str = ""
     count: int = 1
+    by_kind: Mapping[str, int] = field(default_factory=dict)
 
 
 Attempt = Callable[[int, np.random.Generator], Outcome]
@@ -81,11 +83,11 @@ class Record:
     def add(self, number: int, outcome: Outcome) -> None:
         self.next_try = number + 1
         self.attacks += outcome.count
-        counts = self.kinds.setdefault(outcome.kind, {"attacks": 0, "failures": 0})
-        counts["attacks"] += outcome.count
+        for kind, count in (outcome.by_kind or {outcome.kind: outcome.count}).items():
+            self.kinds.setdefault(kind, {"attacks": 0, "failures": 0})["attacks"] += count
         if outcome.problem:
             self.failures += 1
-            counts["failures"] += 1
+            self.kinds.setdefault(outcome.kind, {"attacks": 0, "failures": 0})["failures"] += 1
             if len(self.failed) < FAILURES_KEPT:
                 self.failed.append({"try": number, "kind": outcome.kind, "problem": outcome.problem})
 

@@ -1,0 +1,220 @@
+"""``full_disk``: no space, no quota, no permission or a read-only disk at every write of every command.
+
+A try lets one write-like call of a command fail (opening for writing, writing, flushing, renaming, making a folder),
+counted over an unbroken run, then continues it and lets a later call fail, a few times. Every failed command must end
+with exit code 5 and one line. The command then runs once more without failures and must leave the same bytes as an
+unbroken one.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.reliability.campaign import Attempt, Campaign, Outcome
+from benchmarks.reliability.failing_server import FailingServer, Result, failing_server
+from benchmarks.tiny import write_tiny, write_tiny_update
+from regnas.runtime.temporary import SUFFIX
+
+ERRORS = (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT)
+MORE_FAILURES = 4  # of the commands that continue
+LARGEST_STEP = 60  # write-like calls until the next failure
+STRIDE = 7919  # a prime: tries in order visit sites all over the command
+BESIDE = ("continue with: ",)
+# Files that hold times or the order of events.
+DIFFERENT = ("run.json", "run.log", ".lock", "study.db", "study.db-wal", "study.db-shm", "study.db-journal")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that is attacked in a folder of its own.
+
+    Args:
+        name: for the counts.
+        arguments: of the command, for its folder.
+        again: further arguments of the command that continues.
+        prepare: fills the folder before the command.
+    """
+
+    name: str
+    arguments: Callable[[Path], list[object]]
+    again: tuple[str, ...] = ()
+    prepare: Callable[[Path], object] | None = None
+
+
+@contextmanager
+def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
+    """Prepare the attack of all commands, or of some."""
+    with failing_server(folder) as server:
+        commands = [each for each in _commands(folder, server) if not only or each.name in only]
+        whole: dict[str, tuple[int, dict[str, bytes]]] = {}  # calls and files of the unbroken command
+
+        def attempt(number: int, random: np.random.Generator) -> Outcome:
+            command = commands[number % len(commands)]
+            if command.name not in whole:
+                whole[command.name] = _unbroken(command, folder / "whole", server)
+            calls, files = whole[command.name]
+            site = number // len(commands) * STRIDE % calls + 1
+            return _attack(command, folder / "attacked", server, site, files, random)
+
+        yield attempt
+
+
+def _commands(folder: Path, server: FailingServer) -> list[Command]:
+    """Make what the commands need, and return them."""
+    config = write_tiny(folder)
+    (folder / "updates").mkdir()
+    update = write_tiny_update(folder / "updates")
+    run = folder / "finished"
+    predictions = [folder / f"{name}.npz" for name in ("small", "large")]
+    tables = [folder / f"{name}.csv" for name in ("old", "new")]
+    for path, answers in zip(tables, ("0012", "0122"), strict=True):
+        rows = [f"{place},{place % 3},{answer}" for place, answer in enumerate(answers)]
+        path.write_text("\n".join(["id,target,predicted", *rows]))
+
+    @cache
+    def finish() -> None:
+        _succeed(server.run(["run", config, "--out", run], folder / "nothing"))
+        for path in predictions:
+            _succeed(server.run(["predict", f"{run}:{path.stem}", run, "--out", path], folder / "nothing"))
+
+    def finished(target: Path) -> None:
+        finish()
+
+    def copied(target: Path) -> None:
+        finish()
+        shutil.copytree(run, target / "run")
+
+    def update_arguments(target: Path) -> list[object]:
+        return ["update", update, "--out", target / "run", "--set", f"cache={target / 'cache'}", "--set", "seeds=[0]"]
+
+    return [
+        Command("run", lambda target: ["run", config, "--out", target / "run"], ("--resume",)),
+        Command("compare", lambda target: ["compare", *tables, "--html", target / "made" / "flips.html"]),
+        Command("train", lambda target: ["train", config, "--out", target / "run"], ("--resume",)),
+        Command("update", update_arguments, ("--resume",)),
+        Command(
+            "predict",
+            lambda target: ["predict", f"{run}:small", run, "--out", target / "made" / "p.npz"],
+            prepare=finished,
+        ),
+        Command("polish", lambda target: ["polish", target / "run", "--set", "epochs=1"], prepare=copied),
+        Command(
+            "gallery",
+            lambda target: ["gallery", *predictions, "--data", run, "--out", target / "made" / "page.html"],
+            prepare=finished,
+        ),
+        Command("export", lambda target: ["export", target / "run", "--format", "onnx"], prepare=copied),
+    ]
+
+
+def _unbroken(command: Command, folder: Path, server: FailingServer) -> tuple[int, dict[str, bytes]]:
+    _prepare(command, folder)
+    result = server.run(command.arguments(folder), folder)
+    _succeed(result)
+    return result.calls, _files(folder)
+
+
+def _attack(
+    command: Command,
+    folder: Path,
+    server: FailingServer,
+    site: int,
+    expected: dict[str, bytes],
+    random: np.random.Generator,
+) -> Outcome:
+    _prepare(command, folder)
+    arguments, attacks = command.arguments(folder), 0
+    error = ERRORS[int(random.integers(len(ERRORS)))]
+    for _ in range(1 + MORE_FAILURES):
+        once = bool(random.random() < 0.3)
+        result = server.run(arguments, folder, site, error, once)
+        attacks += result.calls >= site
+        problem = _problem_of(result, reached=result.calls >= site, once=once)
+        if problem:
+            where = f"{errno.errorcode[error]} at write {site}{' once' if once else ''} of {command.name}"
+            return Outcome(command.name, f"{where}, attack {attacks}: {problem}", max(attacks, 1))
+        arguments = _continued(command, folder)
+        if result.code == 0:
+            break
+        site = int(random.integers(1, LARGEST_STEP))
+    if result.code != 0:
+        result = server.run(arguments, folder)
+        if result.code != 0:
+            return Outcome(command.name, f"continued with exit code {result.code}: {result.stderr[-500:]}", attacks)
+    return Outcome(command.name, _difference(_files(folder), expected), max(attacks, 1))
+
+
+def _continued(command: Command, folder: Path) -> list[object]:
+    started = not command.again or (folder / "run" / "run.json").exists()
+    return [*command.arguments(folder), *(command.again if started else ())]
+
+
+def _problem_of(result: Result, reached: bool, once: bool) -> str:
+    """Say what is wrong with the end of a command; one failure may be harmless, a full disk is not."""
+    lines = [line for line in result.stderr.splitlines() if line and not line.startswith(BESIDE)]
+    lines = [line for line in lines if "s left" not in line and not line.startswith("stage ")]
+    if result.code == 0 and (once or not reached):
+        return ""
+    if result.code == 5 and len(lines) == 1 and lines[0].startswith("regnas: "):
+        return ""
+    return f"exit code {result.code}: {result.stderr[-800:]}"
+
+
+def _prepare(command: Command, folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    if command.prepare is not None:
+        command.prepare(folder)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """Return the content of the files that must be the same; names of the rest."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = str(path.relative_to(folder))
+            found[name] = b"" if path.name in DIFFERENT else _content(path, folder)
+    return {name: content for name, content in found.items() if Path(name).name not in DIFFERENT[3:]}
+
+
+def _content(path: Path, folder: Path) -> bytes:
+    content = path.read_bytes().replace(str(folder).encode(), b"FOLDER")
+    if path.name == "index.html" or path.suffix == ".md":
+        return b"page"  # shows times
+    return content
+
+
+def _difference(found: dict[str, bytes], expected: dict[str, bytes]) -> str:
+    missing = [name for name in expected if name not in found]
+    stray = [name for name in found if name not in expected]
+    changed = [name for name, content in expected.items() if found.get(name, content) != content]
+    if not (missing or stray or changed):
+        return ""
+    left = sum(name.endswith(SUFFIX) for name in stray)
+    return json.dumps({"missing": missing[:5], "stray": stray[:5], "temporary": left, "changed": changed[:5]})
+
+
+def _succeed(result: Result) -> None:
+    if result.code != 0:
+        raise SystemExit(f"an unbroken command ended with {result.code}: {result.stderr}")
+
+
+CAMPAIGN = Campaign(
+    name="full_disk",
+    goal=1000,
+    begin=begin,
+    describe=(
+        "ENOSPC, EACCES, EROFS or EDQUOT at a write-like call of run, update, polish, export, predict, compare or "
+        "gallery, and again in the commands that continue; fails unless every command ends with exit code 5 and one "
+        "line, and the last one leaves the bytes of an unbroken one"
+    ),
+)
