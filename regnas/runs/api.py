@@ -151,6 +151,7 @@ def export(
     set: Changes = (),
     formats: Sequence[str] = (),
     weights_license: str = "",
+    sign: str | os.PathLike[str] | None = None,
     allow_inexact: bool = False,
     progress: Listener | None = None,
 ) -> Family:
@@ -162,6 +163,8 @@ def export(
         set: Changes of the configuration.
         formats: "onnx", "onnx-int8", "torch-export"; safetensors are always written.
         weights_license: The license of the weights, for the model cards.
+        sign: A file with the Ed25519 private key that signs the manifest, as ssh-keygen or openssl wrote it. A
+            passphrase comes from the environment variable ``REGNAS_KEY_PASSPHRASE``.
         allow_inexact: Continue on another machine or with other versions.
         progress: Called with a ``Progress`` whenever work advances.
 
@@ -173,21 +176,27 @@ def export(
         >>> family = regnas.export("runs/digits", formats=["onnx"])  # doctest: +SKIP
     """
     from regnas.family.export import require_packages
+    from regnas.family.manifest import read_private_key
+    from regnas.family.verifying import sign as sign_manifest
     from regnas.runs.config import parse_config
     from regnas.runs.pipeline import export_files
 
     require_packages(formats)
+    key = None if sign is None else read_private_key(Path(sign).expanduser())
     if is_update_run(config):
         from regnas.updates.exporting import export_models
 
         with postponed_interrupt(), listening(progress):
-            return export_models(Path(str(config)), formats, weights_license=weights_license)
+            return export_models(Path(str(config)), formats, weights_license=weights_license, key=key)
     with postponed_interrupt(), listening(progress):
         loaded, path = find_run(config, out, set, parse_config)
         with run_session(loaded, path, "resume", allow_inexact) as folder:
             if weights_license:
                 folder.keep("weights_license", weights_license)
-            return export_files(loaded, folder, formats)
+            family = export_files(loaded, folder, formats)
+            if key is not None:
+                sign_manifest(family.folder, key)
+            return family
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

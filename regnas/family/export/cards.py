@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 from regnas.family.manifest import Card, Manifest, Member
+from regnas.report.kit.documents import encode_document, write_document
 from regnas.report.kit.formatting import percent, percent_interval
 from regnas.report.kit.markdown import markdown_table, plain
-from regnas.runtime.files import sha256_of, write_text
+from regnas.runtime.files import sha256_of
 from regnas.space import format_macs
 
 
@@ -17,8 +18,8 @@ def write_cards(folder: Path, manifest: Manifest) -> tuple[Card, ...]:
     cards = []
     for member in manifest.members:
         path, text = folder / f"{member.name}.md", card_text(manifest, member)
-        if not path.is_file() or path.is_symlink() or path.read_bytes() != text.encode():
-            write_text(path, text)
+        if not path.is_file() or path.is_symlink() or path.read_bytes() != encode_document(text):
+            write_document(path, text)
         cards.append(Card(member.name, path.name, sha256_of(path), path.stat().st_size))
     return tuple(cards)
 

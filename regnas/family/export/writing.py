@@ -34,6 +34,7 @@ from regnas.family.manifest import (
     format_of,
     metadata_of,
     read_manifest,
+    remove_signature,
     write_manifest,
 )
 from regnas.flips import Predictions, accuracy_interval, flip_table
@@ -82,6 +83,7 @@ def retire_family(folder: Path) -> None:
         for file in [export.file for export in manifest.exports] + [card.file for card in manifest.cards]:
             if file not in weights:
                 (folder / file).unlink(missing_ok=True)
+    remove_signature(folder)
     (folder / MANIFEST).unlink(missing_ok=True)
 
 

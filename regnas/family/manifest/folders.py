@@ -7,6 +7,7 @@ from pathlib import Path
 from regnas.errors import ArtifactError
 
 MANIFEST = "manifest.json"
+SIGNATURE = f"{MANIFEST}.sig"
 PARTS = ("", "family", "models")  # of a run folder: a family, or the models of an update
 
 

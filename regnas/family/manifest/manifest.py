@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 from regnas.errors import ArtifactError
 from regnas.family.manifest.entries import Card, Export, Member
 from regnas.family.manifest.folders import MANIFEST, file_in
+from regnas.family.manifest.signing import remove_signature
 from regnas.family.manifest.tables import JsonTable
 from regnas.flips import FlipTable
-from regnas.runtime.files import digest_of, read_json, write_text
+from regnas.runtime.files import digest_of, json_text, read_json, write_text
 from regnas.space import Architecture
 
 FORMAT = 2
@@ -146,13 +146,17 @@ def format_of(folder: Path, content: Any = None) -> Any:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest. It is the last file of an export: a family without it does not exist."""
+    """Write the manifest. It is the last file of an export: a family without it does not exist.
+
+    A signature of the old manifest is removed first: whoever signed it did not sign this one.
+    """
+    remove_signature(folder)
     write_text(folder / MANIFEST, canonical(manifest.to_json()))
 
 
 def canonical(content: Any) -> str:
     """Return the only text that a manifest of this content may have."""
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return json_text(content)
 
 
 def _table(content: Any, path: Path) -> JsonTable:

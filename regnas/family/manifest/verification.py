@@ -7,21 +7,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from regnas.errors import ArtifactError, EnvironmentProblem, RegnasError, first_line
 from regnas.family.manifest.containment import containment_proof
 from regnas.family.manifest.entries import Card, Export, Member
-from regnas.family.manifest.folders import MANIFEST, file_in
+from regnas.family.manifest.folders import MANIFEST, SIGNATURE, file_in
 from regnas.family.manifest.manifest import Manifest, canonical, read_manifest
 from regnas.family.manifest.metadata import metadata_of
+from regnas.family.manifest.signing import check_signature, is_signed
 from regnas.flips import FlipTable
 from regnas.runtime.files import check_sha256, read_json
 from regnas.runtime.lock import LOCK
 from regnas.runtime.safetensors_headers import map_tensors, read_header
 from regnas.space import Cost, contains
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 # Counts MACs and parameters of every member; that may need torch, and nothing else here does.
 Costs = Callable[[Manifest], Mapping[str, Cost]]
@@ -46,12 +50,14 @@ class Verification:
         files: every file that the manifest lists.
         problems: what is wrong, one line each; empty if every file is what the manifest says.
         notes: what was found, and what could not be checked.
+        signer: the fingerprint of the key that signed the manifest; empty if no key was given, or it did not sign.
     """
 
     folder: Path
     files: tuple[CheckedFile, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...]
+    signer: str = ""
 
     @property
     def passed(self) -> bool:
@@ -65,9 +71,13 @@ class Verification:
         return self
 
 
-def verify_family(folder: Path, costs: Costs) -> Verification:
-    """Check everything that can be checked; a damaged manifest says nothing about the other files."""
+def verify_family(folder: Path, costs: Costs, key: Ed25519PublicKey | None = None) -> Verification:
+    """Check everything that can be checked; a damaged manifest says nothing about the other files.
+
+    With a public key, a manifest that its holder did not sign is not even parsed.
+    """
     try:
+        signer = "" if key is None else check_signature(folder, key)
         manifest = read_manifest(folder)
         if (folder / MANIFEST).read_bytes() != canonical(read_json(folder / MANIFEST)).encode():
             raise ArtifactError(f"{folder / MANIFEST} is damaged: regnas writes the same content differently")
@@ -78,7 +88,7 @@ def verify_family(folder: Path, costs: Costs) -> Verification:
     broken = {entry.file: problem for entry, _ in entries if (problem := _file_problem(folder, entry))}
     problems = [*broken.values(), *_entry_problems(manifest, folder), *_flip_problems(manifest, folder)]
     problems += _metadata_problems(manifest, folder, broken)
-    notes: list[str] = []
+    notes = _signature_notes(folder, signer)
     for small, large in () if manifest.is_update else pairwise(manifest.members):
         if small.file not in broken and large.file not in broken:
             try:
@@ -86,10 +96,16 @@ def verify_family(folder: Path, costs: Costs) -> Verification:
             except ArtifactError as error:
                 problems.append(f"{folder / large.file} does not contain {small.name}: {error}")
     cost_problems, note = _cost_problems(manifest, folder, costs)
-    listed = {MANIFEST, LOCK, *(entry.file for entry, _ in entries)}
+    listed = {MANIFEST, SIGNATURE, LOCK, *(entry.file for entry, _ in entries)}
     unlisted = sorted(path.name for path in folder.iterdir() if path.name not in listed)
     strangers = [f"{name!r} is not listed in the manifest and was not checked" for name in unlisted]
-    return Verification(folder, files, (*problems, *cost_problems), (*notes, note, *strangers))
+    return Verification(folder, files, (*problems, *cost_problems), (*notes, note, *strangers), signer)
+
+
+def _signature_notes(folder: Path, signer: str) -> list[str]:
+    if signer:
+        return [f"signed with the key {signer}"]
+    return ["signed, not checked: that needs the public key of the signer"] if is_signed(folder) else []
 
 
 def _entries(manifest: Manifest) -> list[tuple[Member | Export | Card, str]]:
@@ -118,7 +134,7 @@ def _entry_problems(manifest: Manifest, folder: Path) -> Iterator[str]:
     """Find names that are used twice, members out of order, and files of members that do not exist."""
     path = folder / MANIFEST
     files = [entry.file for entry, _ in _entries(manifest)]
-    for file in sorted({file for file in files if files.count(file) > 1} | ({MANIFEST} & set(files))):
+    for file in sorted({file for file in files if files.count(file) > 1} | ({MANIFEST, SIGNATURE} & set(files))):
         yield f"{path} lists {file} for more than one thing"
     weights = {member.name: member for member in manifest.members}
     for (small, inner), (large, outer) in pairwise(manifest.architectures.items()):
