@@ -32,6 +32,7 @@ EXTRAS = {
     "optuna_dashboard": "dashboard",
     "torchmetrics": "metrics",
     "pyarrow": "parquet",
+    "cryptography": "sign",
 }
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,9 @@ from hypothesis import settings
 
 from benchmarks.processes import Outcome, regnas
 from benchmarks.tiny import write_tiny, write_tiny_update
+
+# A shell starts commands in the background of a script with SIGINT ignored, and the tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("regnas", deadline=None)  # time belongs into the benchmarks
 settings.load_profile("regnas")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +10,7 @@ import typer
 from rich.console import Console
 
 from regnas.cli.app import app
+from regnas.cli.output import print_table, say, wide_console
 from regnas.errors import ConfigurationError
 
 PREDICTIONS = "npz, CSV, Parquet or JSON lines with id, target and predicted"
@@ -22,7 +21,6 @@ Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="PA
 Html = Annotated[Path | None, typer.Option(help="Write a page, one file that works offline.", metavar="PATH")]
 
 STANDARD_OUTPUT = Path("-")
-PIPED_WIDTH = 140  # if the output is not a terminal and COLUMNS is not set
 
 
 @app.command()
@@ -52,7 +50,7 @@ def compare(
         "--html": lambda: result.to_html() or "",
         "--junit": lambda: junit_text("regnas compare", tables.cases(result)),
     }
-    console = _console()
+    console = wide_console()
     said = result.to_json(ids) if as_json else tables.terminal(result, console.width)
     _deliver(said, console, {option: (path, texts[option]) for option, path in paths.items() if path})
 
@@ -91,7 +89,7 @@ def gate(
         "--junit": lambda: junit_text("regnas gate", gate_tables.gate_cases(verdict, allow_unresolved)),
     }
     said = verdict.to_json() if as_json else gate_tables.gate_terminal(verdict)
-    _deliver(said, _console(), {option: (path, texts[option]) for option, path in paths.items() if path})
+    _deliver(said, wide_console(), {option: (path, texts[option]) for option, path in paths.items() if path})
     if not verdict.accepted(allow_unresolved):
         raise typer.Exit(6)
 
@@ -109,12 +107,6 @@ def _check_outputs(inputs: Sequence[Path], outputs: Mapping[str, Path | None], a
         raise ConfigurationError(f"{' and '.join(printed)} both write to standard output. Give one of them a file.")
 
 
-def _console() -> Console:
-    """Return a console as wide as the terminal or COLUMNS; rich would assume 80 columns for a pipe."""
-    chosen = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
-    return Console(width=None if chosen else PIPED_WIDTH)
-
-
 def _deliver(said: Any, console: Console, outputs: Mapping[str, tuple[Path, Callable[[], str]]]) -> None:
     """Write the files, then print: a JSON text, a text for standard output, or else the tables."""
     from regnas.runtime.files import write_text
@@ -130,6 +122,6 @@ def _deliver(said: Any, console: Console, outputs: Mapping[str, tuple[Path, Call
     if printed:
         typer.echo(printed, nl=False)
     else:
-        console.print(said)
+        print_table(said, console)
         for line in written:
-            typer.echo(line)
+            say(line)

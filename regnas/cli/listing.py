@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regnas.cli.app import app
+from regnas.cli.output import print_table
 from regnas.components.registry import Registry, nearest
 from regnas.errors import ConfigurationError
 from regnas.runs.tables import is_update, load_table, presets
@@ -57,7 +58,7 @@ def list_parts(
         for name, description in parts.items():
             table.add_row(*map(Text, (kind, name, description)))
         table.add_section()
-    Console().print(table)
+    print_table(table, Console())
 
 
 def all_registries() -> tuple[Registry[Any], ...]:

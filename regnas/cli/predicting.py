@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from regnas.cli.app import app
+from regnas.cli.output import say
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
 Data = "A folder of class folders, an npz of images and targets, a configuration, a preset or a run folder."
@@ -56,7 +57,7 @@ def predict(
             device=device,
             overwrite=overwrite,
         )
-    typer.echo(f"{out}: {predictions.model}, {len(predictions):,} samples, Top-1 {percent(predictions.accuracy)} %")
+    say(f"{out}: {predictions.model}, {len(predictions):,} samples, Top-1 {percent(predictions.accuracy)} %")
 
 
 @app.command()
@@ -83,4 +84,4 @@ def gallery(
         found = make(old, new, data, more=more or (), out=out, split=split, most=most, overwrite=overwrite)
     shown = f"the worst {len(found.flips):,} of them" if len(found.flips) < found.all_flips else "all of them"
     suspects = "" if found.no_suspects else f", {found.all_suspects:,} with suspect labels"
-    typer.echo(f"{out}: {found.all_flips:,} negative flips{suspects}; the page shows {shown}")
+    say(f"{out}: {found.all_flips:,} negative flips{suspects}; the page shows {shown}")

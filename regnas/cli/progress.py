@@ -8,6 +8,7 @@ import time
 from rich import progress as rich_progress
 from rich.console import Console
 
+from regnas.runtime.printable import printable
 from regnas.runtime.progress import Progress
 
 FIRST_LINE_AFTER = 2.0
@@ -47,14 +48,14 @@ class _Bar:
             rich_progress.TextColumn("{task.fields[note]}", markup=False),
         )
         self._bars = rich_progress.Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bars.add_task(event.description, total=event.total, completed=event.done, note="")
+        self._task = self._bars.add_task(printable(event.description), total=event.total, completed=event.done, note="")
         self._bars.start()
 
     def is_due(self) -> bool:
         return True
 
     def print(self, line: str) -> None:
-        self._bars.console.print(line, markup=False, highlight=False)
+        self._bars.console.print(printable(line), markup=False, highlight=False)
 
     def show(self, event: Progress) -> None:
         self._bars.update(self._task, completed=event.done, note=event.note)
@@ -73,7 +74,7 @@ class _Lines:
         return time.monotonic() >= self._next_line
 
     def print(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
+        print(printable(line), file=sys.stderr, flush=True)
 
     def show(self, event: Progress) -> None:
         now = time.monotonic()

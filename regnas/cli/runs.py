@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
 
 from regnas.cli.app import Executor, Inexact, Out, Overwrite, Resume, Sets, Target, Tune, app
+from regnas.cli.output import print_table, say
 from regnas.errors import EnvironmentProblem, Interrupted
 
 if TYPE_CHECKING:
@@ -209,8 +208,8 @@ def update(
             overwrite=overwrite,
             allow_inexact=allow_inexact,
         )
-    print_wide(update_terminal_table(found.results))
-    typer.echo(f"report: {found.report}")
+    print_table(update_terminal_table(found.results))
+    say(f"report: {found.report}")
 
 
 @app.command()
@@ -232,13 +231,13 @@ def validate(config: Target, set: Sets = None) -> None:
     space = space_of(loaded.values.supernet, splits.input_shape, len(splits.classes))
     space = timed(space, loaded.values.search, loaded.values.budgets, splits.input_shape, len(splits.classes))
     low, high = space.macs_range
-    typer.echo(f"attainable: {format_macs(low)} to {format_macs(high)} MACs ({low:,} to {high:,})")
+    say(f"attainable: {format_macs(low)} to {format_macs(high)} MACs ({low:,} to {high:,})")
     if loaded.values.search.latency_table:
         quickest, slowest = latency_range(space)
-        typer.echo(f"attainable: {quickest:.3g} to {slowest:.3g} ms, by {loaded.values.search.latency_table}")
+        say(f"attainable: {quickest:.3g} to {slowest:.3g} ms, by {loaded.values.search.latency_table}")
     for name, count in check_budgets(loaded.values.budgets, space).items():
-        typer.echo(f"budgets.{name}: {loaded.values.budgets[name]}, about {count:,.0f} architectures")
-    typer.echo(f"{loaded.name} is valid")
+        say(f"budgets.{name}: {loaded.values.budgets[name]}, about {count:,.0f} architectures")
+    say(f"{loaded.name} is valid")
 
 
 def _validate_update(name: str, content: dict[str, Any]) -> None:
@@ -247,10 +246,10 @@ def _validate_update(name: str, content: dict[str, Any]) -> None:
 
     loaded = parse_update(name, content)
     scenario, trainings = check_update(loaded)
-    typer.echo(f"scenario: {scenario}")
+    say(f"scenario: {scenario}")
     methods, seeds = len(loaded.values.methods), len(loaded.values.seeds)
-    typer.echo(f"{methods} methods, {trainings} trainings for each of {seeds} seeds")
-    typer.echo(f"{name} is valid")
+    say(f"{methods} methods, {trainings} trainings for each of {seeds} seeds")
+    say(f"{name} is valid")
 
 
 @contextmanager
@@ -268,15 +267,10 @@ def continued_by(command: str, *options: str) -> Iterator[None]:
         if error.run is not None and processes.is_main:
             if processes.is_single or RunFolder.open(error.run).supernet_trained:
                 line = shlex.join(["regnas", command, str(error.run), *options])
-                typer.echo(f"continue with: {line}", err=True)
+                say(f"continue with: {line}", error=True)
             else:
-                typer.echo("continue with: the same torchrun command and --resume", err=True)
+                say("continue with: the same torchrun command and --resume", error=True)
         raise
-
-
-def print_wide(table: RenderableType) -> None:
-    # Without a terminal, rich would assume 80 columns and cut the names of the methods.
-    Console(width=None if sys.stdout.isatty() else 140).print(table)
 
 
 def _options(**given: str | float | bool | Sequence[str] | None) -> list[str]:
@@ -297,13 +291,13 @@ def _print_report(run: Run) -> None:
     from regnas.report.family.tables import terminal_table
 
     if _is_main():
-        print_wide(terminal_table(run.flips))
-        typer.echo(f"report: {run.report}")
+        print_table(terminal_table(run.flips))
+        say(f"report: {run.report}")
 
 
 def _print_done(stage: str, run: Run) -> None:
     if _is_main():
-        typer.echo(f"{stage}: done, in {run.path}")
+        say(f"{stage}: done, in {run.path}")
 
 
 def _is_main() -> bool:

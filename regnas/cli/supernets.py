@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from regnas.cli.app import Sets, app
+from regnas.cli.output import say
 from regnas.errors import Interrupted
 
 
@@ -38,9 +39,9 @@ def import_ofa(
 
     imported, fresh = import_supernet(source, folder or default_store(), file, supernet, name)
     table = describe({"supernet": imported.supernet}, "supernet")
-    typer.echo(f"{imported.name} is {'imported' if fresh else 'there already'}: {table}, {imported.classes:,} classes")
-    typer.echo(f"{imported.path}, sha256 {imported.sha256}")
-    typer.echo(f'start from it with: weights = "{imported.path if folder else imported.name}"')
+    say(f"{imported.name} is {'imported' if fresh else 'there already'}: {table}, {imported.classes:,} classes")
+    say(f"{imported.path}, sha256 {imported.sha256}")
+    say(f'start from it with: weights = "{imported.path if folder else imported.name}"')
 
 
 @app.command(name="latency-table")
@@ -83,14 +84,14 @@ def latency_table(
     conditions = Conditions(space.name, splits.input_shape, len(splits.classes), batch_size, machine)
     table = find_table(path, space, conditions, overwrite)
     if table is not None:
-        typer.echo(f"{path} is complete; --overwrite measures it again")
+        say(f"{path} is complete; --overwrite measures it again")
     else:
         with postponed_signals(), _repeatable():
             table = measure_latencies(values.supernet, space, conditions, place, path)
     low, high = latency_range(with_latencies(space, table))
-    typer.echo(f"attainable: {low:.3g} to {high:.3g} ms ({conditions})")
-    typer.echo(f"check: {table.additivity}")
-    typer.echo(f'table: {path}; in a configuration:\n[search]\nlatency_table = "{path}"')
+    say(f"attainable: {low:.3g} to {high:.3g} ms ({conditions})")
+    say(f"check: {table.additivity}")
+    say(f'table: {path}; in a configuration:\n[search]\nlatency_table = "{path}"')
 
 
 @contextmanager
@@ -99,5 +100,5 @@ def _repeatable() -> Iterator[None]:
     try:
         yield
     except Interrupted:
-        typer.echo("continue with: the same command", err=True)
+        say("continue with: the same command", error=True)
         raise

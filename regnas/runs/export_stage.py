@@ -82,6 +82,12 @@ def export_family(
     return Exported(family, predictions)
 
 
+def polishing_interrupted(folder: RunFolder, family: Family) -> bool:
+    """Say whether the run is to be polished, and its family is still the one from before."""
+    wanted = folder.facts.get("polish")
+    return wanted is not None and (family.manifest.polish is None or folder.facts.get("polished", wanted) != wanted)
+
+
 def weights_license(folder: RunFolder) -> str:
     return str(folder.facts.get("weights_license", NOT_STATED))
 

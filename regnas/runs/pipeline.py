@@ -6,6 +6,7 @@ own is the run up to that stage, and resuming is running again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import Literal, get_args
@@ -20,7 +21,7 @@ from regnas.report.family.results import FamilyComparison
 from regnas.runs.baseline_stage import search_baselines, train_baselines
 from regnas.runs.budgets import insert_added
 from regnas.runs.config import Config, LoadedConfig
-from regnas.runs.export_stage import Exported, export_family, weights_license
+from regnas.runs.export_stage import Exported, export_family, polishing_interrupted, weights_license
 from regnas.runs.folder import RunFolder
 from regnas.runs.job import Job, PolishRequest, predict_report, prepare
 from regnas.runs.report_stage import report, reported_family
@@ -30,6 +31,8 @@ from regnas.runtime.processes import SINGLE, Processes
 from regnas.runtime.progress import planned_stages
 from regnas.search.evaluation import Evaluator, ExecutorChoice
 from regnas.space import Architecture
+
+log = logging.getLogger("regnas")
 
 RunStage = Literal["train", "search", "export", "baselines", "report"]
 STAGES: tuple[RunStage, ...] = get_args(RunStage)
@@ -76,6 +79,8 @@ def _build_family(job: Job, supernet: nn.Module, until: RunStage) -> FamilyCompa
             changed = polished is not None and polished.weights is not None
             kept = evaluator_here(job, supernet, polished.weights) if polished and changed else evaluator
             exported = export_family(job, kept.network, members, polished)
+        if job.polishing is not None:
+            job.folder.keep("polished", job.polishing.to_json())
         if until == "export":
             return None
         with job.folder.timed("baselines"):
@@ -144,4 +149,6 @@ def export_files(config: LoadedConfig[Config], folder: RunFolder, formats: Seque
         folder.check_data(splits.summary())
         with planned_stages(["export"]), folder.timed("export"):
             family = export_formats(family, splits, missing)
+    if polishing_interrupted(folder, family):
+        log.warning("polishing was interrupted; the exported members are those from before it")
     return family

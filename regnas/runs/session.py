@@ -6,13 +6,16 @@ import copy
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runs.folder import RUN, Reuse, RunFolder
+from regnas.runtime.environment import environment_problem, environment_problems
+from regnas.runtime.printable import escaped
 
 if TYPE_CHECKING:
     from regnas.runs.config import Config, LoadedConfig
@@ -103,8 +106,8 @@ def run_session(
                 stack.enter_context(exclusive(path))
                 folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
                 folder.check_machine(conditions, allow_inexact)
-                stack.enter_context(_log_to(folder.log))
                 stack.enter_context(_interruptible(path))
+                stack.enter_context(_log_to(folder.log))
         with processes.together():
             if not processes.is_main:
                 folder = RunFolder.open(path, reads_only=True)
@@ -124,30 +127,53 @@ def _threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+class _LogFile(logging.FileHandler):
+    """A line per event. If one cannot be written, the disk is full or worse, and the run stops."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            super().__init__(path, encoding="utf-8")
+        except OSError as error:
+            raise environment_problem(error, path) from error
+        self._path = path
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = logging.Formatter().formatTime(record)
+        return f"{moment} {escaped(record.getMessage())}"
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (a method of logging)
+        error = sys.exception()
+        if isinstance(error, OSError):
+            raise environment_problem(error, self._path) from error
+        super().handleError(record)
+
+
 @contextmanager
 def _log_to(path: Path) -> Iterator[None]:
     logger = logging.getLogger("regnas")
-    handler = logging.FileHandler(path, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler = _LogFile(path)
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
         yield
     except BaseException as error:
-        logger.error("stopped: %s", str(error) or type(error).__name__)
+        with suppress(EnvironmentProblem):  # if the log cannot be written, the first error counts
+            logger.error("stopped: %s", str(error) or type(error).__name__)
         raise
     finally:
         logger.setLevel(level)
         logger.removeHandler(handler)
-        handler.close()
+        with suppress(OSError):  # of a line that could not be written, which was reported
+            handler.close()
 
 
 @contextmanager
 def _interruptible(path: Path) -> Iterator[None]:
-    """Record in an error which run can be continued."""
+    """Tell failures of the machine from bugs, and record in an error which run can be continued."""
     try:
-        yield
+        with environment_problems():
+            yield
     except (Interrupted, EnvironmentProblem) as error:
         error.run = path
         raise

@@ -6,18 +6,18 @@ killed at any moment leaves the old file or the new one, never a part of either.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import re
-import secrets
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
+from regnas.runtime.environment import environment_cause, environment_problem
+from regnas.runtime.printable import json_escapes
+from regnas.runtime.temporary import remove_abandoned, temporary_name
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -25,7 +25,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_text(path: Path, content: str) -> None:
-    write_bytes(path, content.encode())
+    write_bytes(path, content.encode("utf-8", "backslashreplace"))
 
 
 def write_or_return(content: str, path: str | Path | None) -> str | None:
@@ -37,14 +37,23 @@ def write_or_return(content: str, path: str | Path | None) -> str | None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return readable JSON; characters that could control a terminal, and lone surrogates, are escapes."""
+    return json_escapes(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 def write_through(path: Path, write: Callable[[Path], None]) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``."""
+    """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``.
+
+    Temporary files of this file that a killed process left behind are removed.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
+        remove_abandoned(path.parent, of=path.name)
+        temporary = path.parent / temporary_name(path.name)
         temporary.touch(exist_ok=False)
         try:
             allowed_by_umask = stat.S_IMODE(temporary.stat().st_mode)
@@ -55,60 +64,12 @@ def write_through(path: Path, write: Callable[[Path], None]) -> None:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise environment_problem(error, path) from error
     except Exception as error:
-        if isinstance(error, OSError):
-            raise environment_problem(error, path) from error
-        if problem := problem_behind(error, path):
-            raise problem from error
+        if found := environment_cause(error):
+            raise environment_problem(found, path) from error
         raise
-
-
-_REMEDIES = {
-    errno.ENOSPC: "Free some disk space.",
-    errno.EDQUOT: "Free some of your disk quota.",
-    errno.EFBIG: "The limit of the file size is reached: raise it with `ulimit -f`.",
-    errno.EACCES: "Check its permissions, or choose a folder that you may write to.",
-    errno.EPERM: "Check its permissions, or choose a folder that you may write to.",
-    errno.EROFS: "Choose a folder that is not read-only.",
-    errno.EMFILE: "Raise the limit of open files with `ulimit -n`.",
-    errno.ENFILE: "Close other programs: the system has too many open files.",
-    errno.ENAMETOOLONG: "Choose a shorter name.",
-    errno.ENOMEM: "Free some memory.",
-    errno.EIO: "Check the disk.",
-}
-# How libraries that are not written in Python report an error of the system: safetensors, tokenizers, PIL.
-_REPORTED = re.compile(r"\bos error (\d+)|\bOs \{ code: (\d+)|\[Errno (\d+)\]")
-
-
-def environment_problem(error: OSError, path: Path) -> EnvironmentProblem:
-    """Describe in one line why a file cannot be written, and what helps."""
-    remedy = _REMEDIES.get(error.errno or 0, "Check that the folder exists and that you may write to it.")
-    return EnvironmentProblem(f"cannot write {path}: {error.strerror or error}. {remedy}")
-
-
-def problem_behind(error: BaseException, path: Path | None = None) -> EnvironmentProblem | None:
-    """Return the problem of the machine that caused an error, whatever library reports it; None if there is none.
-
-    Looks for errors of the system (no space, no permission, read-only, too many files) among the error and its causes.
-    """
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        number = cause.errno if isinstance(cause, OSError) else _reported_number(cause)
-        if number in _REMEDIES:
-            name = path or getattr(cause, "filename", None)
-            where = f"cannot access {name}" if name else "an operation of the system failed"
-            return EnvironmentProblem(f"{where}: {os.strerror(number)}. {_REMEDIES[number]}")
-        cause = cause.__cause__ or cause.__context__
-    return None
-
-
-def _reported_number(error: BaseException) -> int:
-    found = _REPORTED.search(str(error))
-    if found:
-        return int(next(number for number in found.groups() if number))
-    return errno.ENOSPC if os.strerror(errno.ENOSPC) in str(error) else 0
 
 
 def check_output(path: Path, suffix: str, overwrite: bool) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TextIO
 
 from regnas.errors import ConfigurationError
-from regnas.runtime.files import environment_problem
+from regnas.runtime.environment import environment_problem
 from regnas.runtime.signals import stop_if_asked
+from regnas.runtime.temporary import remove_abandoned
 
 LOCK = ".lock"
 POLL_SECONDS = 0.5
@@ -23,7 +24,8 @@ POLL_SECONDS = 0.5
 def exclusive(folder: Path, patient: bool = False) -> Iterator[None]:
     """Lock the folder for the length of the block; the system releases the lock if the process dies.
 
-    If another process holds the lock, a patient caller waits. Any other caller gets an error.
+    If another process holds the lock, a patient caller waits. Any other caller gets an error. Temporary files that
+    killed processes left in the folder are removed.
     """
     path = folder / LOCK
     try:
@@ -39,9 +41,13 @@ def exclusive(folder: Path, patient: bool = False) -> Iterator[None]:
                 raise ConfigurationError(f"{folder} is in use by {holder}. Wait for it, or choose another folder.")
             stop_if_asked()
             time.sleep(POLL_SECONDS)
-        handle.truncate(0)
-        handle.write(f"process {os.getpid()} on {socket.gethostname()}")
-        handle.flush()
+        try:
+            handle.truncate(0)
+            handle.write(f"process {os.getpid()} on {socket.gethostname()}")
+            handle.flush()
+        except OSError as error:
+            raise environment_problem(error, path) from error
+        remove_abandoned(folder)
         yield
 
 

@@ -23,9 +23,14 @@ _received: list[int] = []
 
 @contextmanager
 def postponed_signals() -> Iterator[None]:
-    """Take over SIGINT and SIGTERM for the length of the block (main thread only)."""
+    """Take over SIGINT and SIGTERM for the length of the block (main thread only).
+
+    A signal that the process ignores stays ignored: a shell starts commands in the background of a script, and nohup
+    starts commands, which the terminal must not interrupt.
+    """
     _received.clear()
-    previous = {number: signal.signal(number, _note) for number in (signal.SIGINT, signal.SIGTERM)}
+    taken = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
+    previous = {number: signal.signal(number, _note) for number in taken}
     try:
         yield
     finally:

@@ -39,9 +39,12 @@ def save_checkpoint(folder: Path, step: int, parts: dict[str, dict[str, Tensor]]
     tensors = {f"{part}.{name}": tensor for part, named in parts.items() for name, tensor in named.items()}
     entry = {"step": step, "file": path.name, "sha256": save_tensors(path, tensors)}
     entries = [entry, *(old for old in _entries(folder) if old["step"] != step)]
-    write_json(folder / INDEX, {"checkpoints": entries[:KEPT]})
-    for old in entries[KEPT:]:
-        (folder / old["file"]).unlink(missing_ok=True)
+    kept = entries[:KEPT]
+    write_json(folder / INDEX, {"checkpoints": kept})
+    named = {each["file"] for each in kept}
+    for old in folder.glob("step-*.safetensors"):  # also those that a killed process wrote or did not delete
+        if old.name not in named:
+            old.unlink(missing_ok=True)
     return path
 
 

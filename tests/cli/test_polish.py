@@ -119,9 +119,23 @@ def test_killed_while_it_polishes_it_ends_with_the_same_bytes(run, polished_run,
     process = start_regnas("polish", run, *SETTINGS)
     process.wait_for(lambda: list(run.glob("polish/*/*/plain/step-*.safetensors")))
     process.kill()
+    exported = command("export", run)
+    interrupted = "polishing was interrupted: these are the members from before it. Continue it with: "
+    assert f"{interrupted}regnas polish {run}\n" in exported.stdout
+    assert "polishing was interrupted" in (run / "run.log").read_text()
     outcome = command("report", run)  # the run remembers that it is polished, and how
     assert outcome.code == 0, outcome.stderr
     assert family(run) == family(polished_run)
+    assert "polishing was interrupted" not in command("export", run).stdout
+
+
+def test_an_export_says_that_it_has_the_members_of_an_earlier_polishing(polished_run, tmp_path, command):
+    run = shutil.copytree(polished_run, tmp_path / "run")
+    facts = json.loads((run / "run.json").read_text())
+    facts["polish"]["alpha"] = 0.25  # `regnas polish RUN --alpha 0.25`, killed after it began
+    (run / "run.json").write_text(json.dumps(facts))
+    exported = command("export", run)
+    assert f"Continue it with: regnas polish {run} --alpha 0.25\n" in exported.stdout
 
 
 @pytest.mark.parametrize("content", ["[{}]", "{", "[1]"])

@@ -32,6 +32,21 @@ def test_a_second_interrupt_does_not_wait_and_does_not_end_the_process():
         raise AssertionError("the second interrupt did not come through")
 
 
+def test_an_interrupt_that_the_process_ignores_stays_ignored_and_sigterm_works():
+    """As for `nohup regnas run ...` and for commands in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(Interrupted) as error, postponed_signals(), postponed_interrupt():
+            interrupt()
+            stop_if_asked()
+            os.kill(os.getpid(), signal.SIGTERM)
+            stop_if_asked()
+        assert error.value.exit_code == 143
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_handlers_are_the_callers_again_after_the_block():
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with postponed_interrupt():

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from regnas.comparison.gallery.contents import Gallery
 from regnas.report.kit.formatting import percent
 from regnas.report.kit.pages import page
+from regnas.runtime.printable import json_escapes
 
 # What could end a script element or, in older browsers, a line of script.
 _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -40,7 +41,8 @@ def render(gallery: Gallery) -> str:
 
 def script_json(value: Any) -> str:
     """Return JSON that is safe inside a script element; escapes mean the same to a reader of JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPED)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json_escapes(text.translate(_ESCAPED))
 
 
 def _values(gallery: Gallery) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from rich.text import Text
 from regnas.comparison.gating import Check, Finding, Verdict
 from regnas.report.comparison.junit import Case
 from regnas.report.comparison.tables import titled_table
-from regnas.report.kit.formatting import percent, percent_interval, printable, signed_percent
+from regnas.report.kit.formatting import percent, percent_interval, signed_percent
 from regnas.report.kit.markdown import markdown_table, plain
+from regnas.runtime.printable import printable
 
 LIMITS = ("Limit", "Found (%)", "Interval", "Verdict", "Further samples")
 CLASSES = ("Class", "Samples", "Flips", "NFR (%)", "Interval", "Verdict", "Further samples")

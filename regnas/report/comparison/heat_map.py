@@ -11,7 +11,8 @@ from html import escape
 import numpy as np
 
 from regnas.comparison.comparison import Comparison
-from regnas.report.kit.formatting import percent, percent_interval, printable
+from regnas.report.kit.formatting import percent, percent_interval
+from regnas.runtime.printable import printable
 
 # Beyond this many models the cells are too small for numbers.
 MOST_WRITTEN = 14

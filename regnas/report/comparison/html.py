@@ -9,8 +9,9 @@ from regnas.comparison.comparison import Comparison
 from regnas.flips.closed_forms import LEVEL
 from regnas.report.comparison.heat_map import nfr_heat_map
 from regnas.report.comparison.tables import breakdowns, headline, left_out, notes, pair_title
-from regnas.report.kit.formatting import p_value, percent, percent_interval, printable, signed_percent
+from regnas.report.kit.formatting import p_value, percent, percent_interval, signed_percent
 from regnas.report.kit.pages import inline, page
+from regnas.runtime.printable import printable
 
 MOST_ROWS = 10
 

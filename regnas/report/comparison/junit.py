@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from regnas.report.kit.formatting import printable
+from regnas.runtime.printable import printable
 
 
 @dataclass(frozen=True)

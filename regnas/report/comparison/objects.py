@@ -10,12 +10,13 @@ from typing import Any
 from regnas.comparison.comparison import MOST_PARTS, Breakdown, Comparison, Pair
 from regnas.comparison.gating import Check, Verdict
 from regnas.flips.closed_forms import LEVEL
+from regnas.runtime.printable import json_escapes
 
 NOT_VALUES = ("classes", "slices", "flips", "ids")
 
 
 def json_text(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return json_escapes(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 def comparison_object(comparison: Comparison, ids: bool = False) -> dict[str, Any]:

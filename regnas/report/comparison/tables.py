@@ -12,8 +12,9 @@ from rich.text import Text
 from regnas.comparison.comparison import Breakdown, Comparison, Pair
 from regnas.flips.closed_forms import LEVEL
 from regnas.report.comparison.junit import Case
-from regnas.report.kit.formatting import p_value, percent, percent_interval, printable, signed_percent
+from regnas.report.kit.formatting import p_value, percent, percent_interval, signed_percent
 from regnas.report.kit.markdown import markdown_table, plain
+from regnas.runtime.printable import printable
 
 MODELS = ("Model", "Error rate")
 PAIRS = ("Reference → new", "NFR", "PFR", "Relative NFR", "Accuracy", "McNemar p", "Corrected p")

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 
 from regnas.report.kit.documents import write_document
 from regnas.runtime.files import write_bytes
+from regnas.runtime.printable import without_controls
 
 WIDTH = 10.4  # inches
 DOTS = 144  # an inch, of PNG files
@@ -100,7 +101,7 @@ def _svg(figure: Figure) -> str:
     sink = io.BytesIO()
     canvas: Any = FigureCanvasSVG(figure)
     canvas.print_svg(sink, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    return sink.getvalue().decode()
+    return without_controls(sink.getvalue().decode())
 
 
 def _png(figure: Figure) -> bytes:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 from regnas.space import format_macs
-
-# Control characters, surrogates, unassigned ones, and those that separate lines and paragraphs.
-UNPRINTABLE = ("Cc", "Cs", "Cn", "Zl", "Zp")
-TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def percent(rate: float) -> str:
@@ -39,8 +34,3 @@ def training_cost(macs: int) -> str:
 
 def p_value(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def printable(text: str) -> str:
-    """A name on one line, without what a terminal would obey, XML forbids, or turns the direction of writing."""
-    return "".join("\ufffd" if unicodedata.category(each) in UNPRINTABLE or each in TURNING else each for each in text)

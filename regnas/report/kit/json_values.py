@@ -13,6 +13,7 @@ from pydantic import InstanceOf, TypeAdapter, ValidationError
 from regnas.components.builder import place_of
 from regnas.errors import ArtifactError
 from regnas.runtime.files import read_json
+from regnas.runtime.printable import json_escapes
 
 # The texts of a result. Pydantic refuses lone surrogates, which stand for bytes of file names that are not UTF-8.
 Text = InstanceOf[str]
@@ -66,7 +67,7 @@ class JsonResult:
 
     def to_json(self) -> str:
         """Return the JSON text that the report stores."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        return json_escapes(json.dumps(self.to_dict(), indent=2, ensure_ascii=False))
 
 
 def json_value(value: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from regnas.runtime.printable import printable
+
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Align the first column left and the others, which hold numbers, right."""
@@ -14,7 +16,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def plain(text: str) -> str:
     """Text that cannot end a cell, a line or a heading, nor start a tag, nor be a link or a picture."""
-    escaped = " ".join(text.split())
+    escaped = printable(" ".join(text.split()))
     for mark in "\\|`*_#":
         escaped = escaped.replace(mark, f"\\{mark}")
     return escaped.replace("](", "]\\(").replace("&", "&amp;").replace("<", "&lt;")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+from html import escape as escape_markup
+
+from regnas.runtime.printable import printable
 
 
 def html_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], below: str = "") -> str:
@@ -18,3 +20,7 @@ def html_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]],
         f"<div><p><strong>{escape(title)}</strong></p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}</div>"
     )
+
+
+def escape(text: str) -> str:
+    return escape_markup(printable(text))

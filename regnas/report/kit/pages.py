@@ -9,6 +9,8 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from regnas.runtime.printable import without_controls
+
 _TAG = re.compile(r"<[^<>]+>")
 _IDENTIFIER = re.compile(r'(\sid="|url\(#|href="#)')
 
@@ -16,7 +18,7 @@ _IDENTIFIER = re.compile(r'(\sid="|url\(#|href="#)')
 def page(package: str, template: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
     """A filled template of a package (with the style and the macros of all pages at hand).
 
-    Whatever is not markup of our own is escaped, and a name that is missing is an error.
+    Whatever is not markup of our own is escaped. Control characters are replaced. A name that is missing is an error.
     """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("regnas.report.kit")]),
@@ -26,7 +28,7 @@ def page(package: str, template: str, filters: Mapping[str, Callable[..., Any]],
         lstrip_blocks=True,
     )
     environment.filters |= filters
-    return environment.get_template(template).render(**values)
+    return without_controls(environment.get_template(template).render(**values))
 
 
 def inline(document: str, name: str) -> Markup:

@@ -1,0 +1,76 @@
+"""Temporary files: an unmistakable name that tells who writes them, and the removal of those whose writer is dead.
+
+A process that is killed leaves its temporary file behind. The next owner of the lock of a folder removes all that lie
+in it, and whoever writes the same file again removes those of that file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+SUFFIX = "regnas-tmp"
+NAME = re.compile(rf"\.(?P<of>.*)\.(?P<host>[0-9a-f]{{8}})-(?P<pid>\d+)-(?P<start>\d+)-[0-9a-f]{{8}}\.{SUFFIX}", re.S)
+KEPT_OF_NAME = 40  # characters of the name of the file: names have at most 255 bytes
+OTHER_HOST_SECONDS = 86_400.0  # a file that another host writes is abandoned if it has not changed for a day
+
+
+def temporary_name(name: str) -> str:
+    """Return a new name beside the file ``name``; it holds the host, the process and the time that it started."""
+    pid = os.getpid()
+    return f".{name[:KEPT_OF_NAME]}.{_host()}-{pid}-{_started(pid)}-{secrets.token_hex(4)}.{SUFFIX}"
+
+
+def remove_abandoned(folder: Path, of: str | None = None) -> None:
+    """Remove temporary files whose writers are dead: of one file of the folder, or all in the folder and below.
+
+    A file that cannot be removed stays: it harms nobody, and the next command tries again.
+    """
+    for path in _below(folder) if of is None else _in(folder, f".{of[:KEPT_OF_NAME]}."):
+        found = NAME.fullmatch(path.name)
+        if found and (of is None or found["of"] == of[:KEPT_OF_NAME]):
+            with suppress(OSError):
+                if not _is_written(path, found["host"], int(found["pid"]), int(found["start"])):
+                    path.unlink()
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):
+        yield from (Path(parent, name) for name in names if name.endswith(SUFFIX))
+
+
+def _in(folder: Path, prefix: str) -> Iterator[Path]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        yield from (Path(each.path) for each in entries if each.name.startswith(prefix) and each.name.endswith(SUFFIX))
+
+
+def _is_written(path: Path, host: str, pid: int, start: int) -> bool:
+    if host != _host():
+        return time.time() - path.stat().st_mtime < OTHER_HOST_SECONDS
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # it runs, as another user
+    return _started(pid) == start  # a number is given again after its process has ended
+
+
+def _host() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _started(pid: int) -> int:
+    """Return when a process started, in ticks since the system did; 0 if the system does not tell."""
+    try:
+        content = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return int(content.rpartition(")")[2].split()[19])
