@@ -48,7 +48,14 @@ class PythonProcess:
         forkserver.set_forkserver_preload(list(IMPORTED))  # of no effect if the server runs already
         self._process = multiprocessing.get_context("forkserver").Process(
             target=_run,
-            args=(list(map(str, arguments)), cwd or Path.cwd(), dict(variables or {}), self._out, self._err),
+            # The server has the environment of the moment in which it was started.
+            args=(
+                list(map(str, arguments)),
+                cwd or Path.cwd(),
+                {**os.environ, **(variables or {})},
+                self._out,
+                self._err,
+            ),
         )
         self._process.start()
 
@@ -107,6 +114,8 @@ def regnas(*arguments: object, cwd: Path | None = None) -> Outcome:
 def _run(arguments: list[str], cwd: Path, variables: Mapping[str, str], out: Path, err: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the server blocks it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for name in os.environ.keys() - variables.keys():
+        del os.environ[name]
     os.environ.update(variables)
     os.chdir(cwd)
     for number, path in ((0, Path(os.devnull)), (1, out), (2, err)):

@@ -11,44 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regnas.comparison.breakdowns import Breakdown, Samples, break_down
 from regnas.comparison.joining import Joined
 from regnas.components.registry import nearest
 from regnas.errors import UnknownName
-from regnas.flips import FlipTable, count_clusters, flip_table_from_correctness, pair_statistics
+from regnas.flips import FlipTable, PairStatistics, count_clusters, flip_table_from_correctness, pair_statistics
 from regnas.flips.paired import Bounds, Flips
-from regnas.flips.partitions import Partition
 from regnas.report.kit.frames import Library
 from regnas.runtime.files import write_or_return
 
-# Of more classes than this only those that regressed most are listed.
-MOST_PARTS = 1000
-
-
-@dataclass(frozen=True)
-class Part:
-    """The samples of one class or of one value of a slice."""
-
-    value: str | int
-    samples: int
-    negative_flips: int
-    positive_flips: int
-    nfr: float
-    nfr_interval: Bounds
-    pfr: float
-
-
-@dataclass(frozen=True)
-class Breakdown:
-    """The classes, or the values of a slice, that regressed most come first.
-
-    They are sorted by the lower end of the interval, so that one flipped sample does not come first; then by the rate,
-    then by value.
-
-    left_out: how many further parts there are
-    """
-
-    parts: tuple[Part, ...]
-    left_out: int
+Answers = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,8 +39,6 @@ class Pair:
         relative_nfr: nfr / (accuracy of the reference * error rate of the new model); 1 if the errors are independent.
         accuracy_difference: accuracy(new) - accuracy(reference); ``accuracy_difference_interval``: Tango.
         mcnemar_p: the p-value of the exact McNemar test; ``mcnemar_p_corrected``: for all pairs of the table (Holm).
-        classes: flips by class.
-        slices: flips by the value of each slice.
 
     Example:
         >>> import regnas
@@ -93,10 +63,25 @@ class Pair:
     accuracy_difference_interval: Bounds
     mcnemar_p: float
     mcnemar_p_corrected: float
-    classes: Breakdown
-    slices: Mapping[str, Breakdown]
-    flips: Flips = field(compare=False)
-    ids: NDArray[Any] = field(compare=False)
+    # A hundred models have ten thousand pairs: a pair has views of what all share, and computes the rest on demand.
+    correct: tuple[Answers, Answers] = field(compare=False)  # of the reference and of the new model, [N] each
+    shared: Samples = field(compare=False)
+
+    @property
+    def flips(self) -> Flips:
+        """The indices of the samples on which exactly one of the models is correct."""
+        return Flips.between(*self.correct)
+
+    @property
+    def classes(self) -> Breakdown:
+        """Flips by class."""
+        return break_down(self.shared.classes, self.flips)
+
+    @property
+    def slices(self) -> Mapping[str, Breakdown]:
+        """Flips by the value of each slice."""
+        flips = self.flips
+        return {name: break_down(each, flips) for name, each in self.shared.slices.items()}
 
     @property
     def negative_flip_ids(self) -> NDArray[Any]:
@@ -104,13 +89,13 @@ class Pair:
 
         Row numbers from 0 if the samples have no ids.
         """
-        flipped: NDArray[Any] = self.ids[self.flips.lost]
+        flipped: NDArray[Any] = self.shared.ids[self.flips.lost]
         return flipped
 
     @property
     def positive_flip_ids(self) -> NDArray[Any]:
         """Ids of the samples that the new model predicts correctly and the reference does not."""
-        flipped: NDArray[Any] = self.ids[self.flips.gained]
+        flipped: NDArray[Any] = self.shared.ids[self.flips.gained]
         return flipped
 
     def __repr__(self) -> str:
@@ -250,21 +235,16 @@ class Comparison:
 def compare_joined(joined: Joined) -> Comparison:
     """Compare every two of the joined models."""
     table = flip_table_from_correctness(joined.models, joined.correct)
-    errors = error_rates(table)
-    by_class = Partition.of(class_labels(joined), joined.groups)
-    by_slice = {name: Partition.of(labels, joined.groups) for name, labels in joined.slices.items()}
-    statistics = pair_statistics(joined.correct, joined.groups)
+    errors, shared = error_rates(table), Samples.of(joined)
 
-    def pair(row: int, column: int) -> Pair:
-        found = statistics[row, column]
-        change = found.flips
+    def pair(row: int, column: int, found: PairStatistics) -> Pair:
         return Pair(
             reference=joined.models[row],
             new=joined.models[column],
             reference_error_rate=errors[row],
             new_error_rate=errors[column],
-            negative_flips=len(change.lost),
-            positive_flips=len(change.gained),
+            negative_flips=found.negative_flips,
+            positive_flips=found.positive_flips,
             nfr=found.nfr,
             nfr_interval=found.nfr_interval,
             pfr=found.pfr,
@@ -273,13 +253,12 @@ def compare_joined(joined: Joined) -> Comparison:
             accuracy_difference_interval=found.accuracy_difference_interval,
             mcnemar_p=found.mcnemar_p,
             mcnemar_p_corrected=found.mcnemar_p_corrected,
-            classes=breakdown(by_class, change),
-            slices={name: breakdown(each, change) for name, each in by_slice.items()},
-            flips=change,
-            ids=joined.ids,
+            correct=(joined.correct[row], joined.correct[column]),
+            shared=shared,
         )
 
-    pairs = tuple(pair(row, column) for row, column in permutations(range(len(joined.models)), 2))
+    statistics = pair_statistics(joined.correct, joined.groups)
+    pairs = tuple(pair(*places, statistics[places]) for places in permutations(range(len(joined.models)), 2))
     return Comparison(table, count_clusters(joined.groups, joined.samples), pairs, joined.left_out)
 
 
@@ -287,29 +266,3 @@ def error_rates(table: FlipTable) -> tuple[float, ...]:
     """Return the error rate of each model. Counted, not 1 - accuracy: 47 of 900 is the number nearest to 47 / 900."""
     wrong = table.samples - np.rint(table.accuracy * table.samples)
     return tuple((wrong / table.samples).tolist())
-
-
-def class_labels(joined: Joined) -> NDArray[Any]:
-    """Return the class of each sample [N], by name if there are names."""
-    return joined.targets if joined.classes is None else np.array(joined.classes)[joined.targets]
-
-
-def breakdown(partition: Partition, flips: Flips) -> Breakdown:
-    """Return the flips in each part."""
-    negative, positive = partition.count(flips.lost), partition.count(flips.gained)
-    bounds = flips.nfr_intervals(partition)
-    rates = negative / partition.samples
-    order = sorted(range(len(rates)), key=lambda place: (-bounds[place][0], -rates[place], place))
-    parts = tuple(
-        Part(
-            value=partition.values[place],
-            samples=int(partition.samples[place]),
-            negative_flips=int(negative[place]),
-            positive_flips=int(positive[place]),
-            nfr=float(rates[place]),
-            nfr_interval=bounds[place],
-            pfr=float(positive[place] / partition.samples[place]),
-        )
-        for place in order[:MOST_PARTS]
-    )
-    return Breakdown(parts, len(order) - len(parts))

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from regnas.comparison.comparison import class_labels
+from regnas.comparison.breakdowns import class_labels
 from regnas.comparison.joining import Joined
 from regnas.errors import ConfigurationError
-from regnas.flips.closed_forms import LEVEL, difference_interval, rate_interval
+from regnas.flips.closed_forms import LEVEL, Floats, difference_interval, rate_interval
 from regnas.flips.paired import Bounds, Flips
 from regnas.flips.partitions import Partition
 
@@ -192,7 +192,7 @@ def judge(joined: Joined, limits: Limits) -> Verdict:
     whole = Partition.whole(joined.samples, joined.groups)
     checks = []
     if limits.max_nfr is not None:
-        (interval,) = flips.nfr_intervals(whole)
+        interval = _interval(flips.nfr_intervals(whole), 0)
         independent = float(whole.independent(flips.lost)[0])
         rate = len(flips.lost) / joined.samples
         finding = _flip_finding(rate, interval, limits.max_nfr, joined.samples, independent, LEVEL)
@@ -216,10 +216,15 @@ def _check_classes(joined: Joined, flips: Flips, bound: float) -> Check:
     for place, value in enumerate(partition.values):
         samples = int(partition.samples[place])
         rate = float(counts[place] / samples)
-        finding = _flip_finding(rate, intervals[place], bound, samples, float(independent[place]), level)
+        finding = _flip_finding(rate, _interval(intervals, place), bound, samples, float(independent[place]), level)
         findings.append(ClassFinding(*finding, value=value, samples=samples, negative_flips=int(counts[place])))
     findings.sort(key=lambda each: (-STATUSES.index(each.status), -each.interval[0], -each.estimate))
     return Check("max_class_nfr", bound, level, findings[0], tuple(findings))
+
+
+def _interval(ends: tuple[Floats, Floats], place: int) -> Bounds:
+    low, high = ends
+    return float(low[place]), float(high[place])
 
 
 def _check_gain(flips: Flips, whole: Partition, bound: float) -> Check:

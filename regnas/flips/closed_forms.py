@@ -13,8 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from regnas.flips.special import beta_quantile, normal_quantile, student_t_quantile
 
 LEVEL = 0.95
+MOST_KEPT = 100_000
 
 Floats = NDArray[np.float64]
+
+_KEPT: dict[tuple[float, complex], tuple[float, float]] = {}  # level, rate + i samples -> interval
 
 
 def rate_interval(rate: ArrayLike, samples: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:
@@ -24,6 +27,29 @@ def rate_interval(rate: ArrayLike, samples: ArrayLike, level: float = LEVEL) -> 
     and the incomplete beta function B; n need not be an integer. Without samples, the interval is [0, 1].
     """
     rates, counts = np.broadcast_arrays(np.asarray(rate, dtype=np.float64), np.asarray(samples, dtype=np.float64))
+    distinct, places = np.unique(rates.ravel() + 1j * counts.ravel(), return_inverse=True)
+    bounds = _rate_intervals(distinct, level)[:, places]  # [2, N]
+    return bounds[0].reshape(rates.shape), bounds[1].reshape(rates.shape)
+
+
+def _rate_intervals(given: NDArray[np.complex128], level: float) -> Floats:
+    """Return the ends [2, V] of the intervals of V pairs of a rate and a number of samples, rate + i samples.
+
+    They are kept: the thousands of classes of a comparison share a few numbers of flips and of samples.
+    """
+    keys = [(level, each) for each in given.tolist()]
+    missing = np.array([key not in _KEPT for key in keys])
+    if missing.any():
+        if len(_KEPT) + len(keys) > MOST_KEPT:
+            _KEPT.clear()
+            missing[:] = True
+        low, high = _clopper_pearson(given[missing].real, given[missing].imag, level)
+        new = [key for key, unknown in zip(keys, missing.tolist(), strict=True) if unknown]
+        _KEPT.update(zip(new, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+    return np.array([_KEPT[key] for key in keys]).reshape(-1, 2).T
+
+
+def _clopper_pearson(rates: Floats, counts: Floats, level: float) -> tuple[Floats, Floats]:
     tail = (1 - level) / 2
     known = counts > 0
     some, others = known & (rates > 0), known & (rates < 1)

@@ -26,14 +26,10 @@ class Flips:
         """Return the flips between two models; ``reference`` and ``new`` [N]: where each model is correct."""
         return cls(np.flatnonzero(reference & ~new), np.flatnonzero(new & ~reference))
 
-    def backward(self) -> Flips:
-        return Flips(self.gained, self.lost)
-
-    def nfr_intervals(self, partition: Partition, level: float = LEVEL) -> list[Bounds]:
-        """Return the interval of the NFR in each part."""
+    def nfr_intervals(self, partition: Partition, level: float = LEVEL) -> tuple[Floats, Floats]:
+        """Return the ends of the interval of the NFR in each of V parts: [V], [V]."""
         rates = partition.count(self.lost) / partition.samples
-        low, high = rate_interval(rates, partition.independent(self.lost, level=level), level)
-        return list(zip(low.tolist(), high.tolist(), strict=True))
+        return rate_interval(rates, partition.independent(self.lost, level=level), level)
 
     def accuracy_difference(self, whole: Partition) -> float:
         """Return accuracy(new) - accuracy(reference) = PFR - NFR."""

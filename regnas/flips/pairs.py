@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.flips.alignment import align, shared_groups
+from regnas.flips.closed_forms import Floats, difference_interval, rate_interval
 from regnas.flips.paired import Bounds, Flips
 from regnas.flips.partitions import Partition
 from regnas.flips.predictions import Predictions
 from regnas.flips.significance import holm
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class PairStatistics:
     """A reference and a new model.
 
@@ -25,7 +26,8 @@ class PairStatistics:
     mcnemar_p_corrected: for all pairs of the table (Holm)
     """
 
-    flips: Flips
+    negative_flips: int
+    positive_flips: int
     nfr: float
     pfr: float
     nfr_interval: Bounds
@@ -42,15 +44,35 @@ def pair_statistics(
 
     The p-values are corrected for the K (K - 1) / 2 pairs: the two directions of a pair are one test.
     """
-    whole = Partition.whole(correct.shape[1], groups)
+    samples = correct.shape[1]
+    whole = Partition.whole(samples, groups)
     among = list(combinations(range(len(correct)), 2))
-    flips = [Flips.between(correct[low], correct[high]) for low, high in among]
-    tests = [each.test(whole) for each in flips]
-    found = {}
-    for (low, high), change, tested, corrected in zip(among, flips, tests, holm(tests), strict=True):
-        found[low, high] = _statistics(change, whole, tested, corrected)
-        found[high, low] = _statistics(change.backward(), whole, tested, corrected)
-    return found
+    forward = [_Counts.of(Flips.between(correct[low], correct[high]), whole) for low, high in among]
+    both = [each for counts in forward for each in (counts, counts.backward())]
+    corrected = [value for value in holm([each.p for each in forward]) for _ in range(2)]
+    lost, gained, independent_of_lost, independent = (
+        np.array([getattr(each, name) for each in both], dtype=np.float64)
+        for name in ("lost", "gained", "independent_of_lost", "independent")
+    )
+    # All pairs at once: a hundred models have ten thousand.
+    share = independent / samples
+    rates = _bounds(rate_interval(lost / samples, independent_of_lost))
+    differences = _bounds(difference_interval(lost * share, gained * share, independent))
+    places = [place for low, high in among for place in ((low, high), (high, low))]
+    return {
+        place: PairStatistics(
+            negative_flips=counts.lost,
+            positive_flips=counts.gained,
+            nfr=counts.lost / samples,
+            pfr=counts.gained / samples,
+            nfr_interval=rate,
+            accuracy_difference=(counts.gained - counts.lost) / samples,
+            accuracy_difference_interval=difference,
+            mcnemar_p=counts.p,
+            mcnemar_p_corrected=p,
+        )
+        for place, counts, rate, difference, p in zip(places, both, rates, differences, corrected, strict=True)
+    }
 
 
 def mcnemar_exact(reference: Predictions, new: Predictions) -> float:
@@ -71,15 +93,33 @@ def pairs_of(models: Sequence[Predictions]) -> dict[tuple[int, int], PairStatist
     return pair_statistics(np.stack([each.correct for each in aligned]), shared_groups(aligned))
 
 
-def _statistics(flips: Flips, whole: Partition, tested: float, corrected: float) -> PairStatistics:
-    samples = int(whole.samples[0])
-    return PairStatistics(
-        flips=flips,
-        nfr=len(flips.lost) / samples,
-        pfr=len(flips.gained) / samples,
-        nfr_interval=flips.nfr_intervals(whole)[0],
-        accuracy_difference=flips.accuracy_difference(whole),
-        accuracy_difference_interval=flips.accuracy_interval(whole),
-        mcnemar_p=tested,
-        mcnemar_p_corrected=corrected,
-    )
+@dataclass(frozen=True)
+class _Counts:
+    """What the statistics of a pair follow from.
+
+    independent: the effective number of samples of the accuracy difference; independent_of_lost, independent_of_gained:
+    of the NFR and the PFR
+    """
+
+    lost: int
+    gained: int
+    independent_of_lost: float
+    independent_of_gained: float
+    independent: float
+    p: float
+
+    @classmethod
+    def of(cls, flips: Flips, whole: Partition) -> _Counts:
+        of_lost, of_gained = (float(whole.independent(each)[0]) for each in (flips.lost, flips.gained))
+        independent = float(flips.independent_samples(whole)[0])
+        return cls(len(flips.lost), len(flips.gained), of_lost, of_gained, independent, flips.test(whole))
+
+    def backward(self) -> _Counts:
+        return _Counts(
+            self.gained, self.lost, self.independent_of_gained, self.independent_of_lost, self.independent, self.p
+        )
+
+
+def _bounds(ends: tuple[Floats, Floats]) -> list[Bounds]:
+    low, high = ends
+    return list(zip(low.tolist(), high.tolist(), strict=True))

@@ -203,10 +203,47 @@ def test_columns_are_left_out_only_for_lack_of_width():
     assert any(re.search(r"NFR +PFR +Accuracy +Corrected p", line) for line in narrow)
 
 
+def rows_of_pairs(lines):
+    return [
+        line for line in lines if "→" in line and not any(word in line for word in ("by class", "flipped", "later"))
+    ]
+
+
 def test_many_models_print_forward_pairs_only():
-    lines = lines_of(many(18), 140)
-    assert (
-        sum("→" in line and "by class" not in line and "flipped" not in line and "later" not in line for line in lines)
-        == 154
-    )
-    assert "153 reverse pairs (later → earlier) are left out. JSON has all pairs." in lines
+    lines = lines_of(many(10), 140)
+    assert len(rows_of_pairs(lines)) == 1 + 45
+    assert "45 reverse pairs (later → earlier) are left out. JSON has all pairs." in lines
+
+
+def test_very_many_models_print_the_pairs_with_the_highest_nfr():
+    comparison = many(18)
+    highest = sorted(comparison.forward, key=lambda pair: -pair.nfr)[:50]
+    for rows in (
+        rows_of_pairs(lines_of(comparison, 140)),
+        rows_of_pairs(line for line in comparison.to_markdown().splitlines() if line.startswith("|")),
+    ):
+        assert len(rows) == 1 + 50
+        for row, pair in zip(rows[1:], highest, strict=True):
+            assert f"{pair.reference} → {pair.new} " in row
+    lines = lines_of(comparison, 140)
+    assert "103 more pairs and 153 reverse pairs (later → earlier) are left out. JSON has all pairs." in lines
+    assert sum("by class" in line for line in lines) == 10
+    page = comparison.to_html()
+    assert page.count("<summary>") == 50
+    assert "103 more pairs and 153 reverse pairs" in page
+
+
+def test_json_has_all_pairs_and_fewer_classes_per_pair_the_more_models():
+    generator = np.random.default_rng(0)
+    target = generator.integers(0, 60, 600)
+    models = {f"m{number}": np.where(generator.random(600) < 0.7, target, 0) for number in range(45)}
+    comparison = regnas.compare(models, target=target)
+    pairs = comparison.to_dict()["pairs"]
+    assert len(pairs) == 45 * 44
+    most = 100_000 // len(pairs)
+    assert most < 60
+    for pair in pairs:
+        whole = comparison[pair["reference"], pair["new"]].classes
+        assert [each["class"] for each in pair["classes"]] == [part.value for part in whole.parts[:most]]
+        assert pair["classes_left_out"] == 60 - most
+        assert len(whole.parts) == 60

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, binomtest
 
-from regnas.flips import bootstrap_means, interval
+from regnas.flips import bootstrap_means, closed_forms, interval
 from regnas.flips.closed_forms import difference_interval, independent_samples, rate_interval
 from regnas.flips.paired import Flips
 from regnas.flips.partitions import Partition
@@ -122,7 +122,7 @@ def test_clusters_that_flip_as_a_whole_are_as_good_as_one_sample_each():
     """100 clusters of 5 of which 10 flip: 10 of 100 samples, but for the quantiles of Student's t."""
     groups = np.repeat(np.arange(100), 5)
     reference, new = np.ones(500, dtype=bool), groups >= 10
-    ((low, high),) = Flips.between(reference, new).nfr_intervals(Partition.whole(500, groups))
+    (low,), (high,) = Flips.between(reference, new).nfr_intervals(Partition.whole(500, groups))
     assert (low, high) == pytest.approx(bounds(rate_interval(0.1, 100)), abs=0.003)
 
 
@@ -135,7 +135,7 @@ def test_intervals_agree_with_the_bootstrap_where_flips_are_many(size):
     values = np.column_stack([right[0] & ~right[1], right[1].astype(float) - right[0]]).astype(np.float64)  # [N, 2]
     draws = bootstrap_means(values, groups)  # [B, 2]
     flips, whole = Flips.between(*right), Partition.whole(len(groups), groups if size > 1 else None)
-    ((low, high),) = flips.nfr_intervals(whole)
+    (low,), (high,) = flips.nfr_intervals(whole)
     width = high - low
     assert (low, high) == pytest.approx(interval(draws[:, 0]), abs=0.1 * width)
     low, high = flips.accuracy_interval(whole)
@@ -155,6 +155,21 @@ def test_intervals_of_clusters_hold_the_true_rate(clusters, size, rate, alike):
     for _ in range(600):
         own = random.beta(rate * spread, (1 - rate) * spread, clusters)
         flipped = random.random(len(groups)) < np.repeat(own, size)
-        ((low, high),) = Flips.between(np.ones(len(groups), dtype=bool), ~flipped).nfr_intervals(whole)
+        (low,), (high,) = Flips.between(np.ones(len(groups), dtype=bool), ~flipped).nfr_intervals(whole)
         held += low <= rate <= high
     assert held / 600 >= 0.93
+
+
+def test_intervals_that_are_kept_are_those_that_are_computed_anew(monkeypatch):
+    generator = np.random.default_rng(0)
+    samples = generator.integers(0, 60, 500)
+    rates = np.where(samples > 0, generator.integers(0, 61, 500) % (samples + 1) / np.maximum(samples, 1), 0.0)
+    monkeypatch.setattr(closed_forms, "_KEPT", {})
+    monkeypatch.setattr(closed_forms, "MOST_KEPT", 400)
+    for level in (0.9, 0.95):
+        expected = [rate_interval(rate, count, level) for rate, count in zip(rates, samples, strict=True)]
+        for _ in range(2):
+            low, high = rate_interval(rates, samples, level)
+            assert low.tolist() == [float(each) for each, _ in expected]
+            assert high.tolist() == [float(each) for _, each in expected]
+            assert len(closed_forms._KEPT) <= 400

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from regnas.comparison.comparison import Breakdown, Comparison, Pair
+from regnas.comparison.breakdowns import Breakdown
+from regnas.comparison.comparison import Comparison, Pair
 from regnas.components.registry import nearest
 from regnas.errors import ConfigurationError
 from regnas.report.kit.frames import frame_of

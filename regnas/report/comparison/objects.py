@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from regnas.comparison.comparison import MOST_PARTS, Breakdown, Comparison, Pair
+from regnas.comparison.breakdowns import MOST_PARTS, Breakdown, break_down
+from regnas.comparison.comparison import Comparison, Pair
 from regnas.comparison.gating import Check, Verdict
 from regnas.flips.closed_forms import LEVEL
 from regnas.runtime.printable import json_escapes
 
-NOT_VALUES = ("classes", "slices", "flips", "ids")
+NOT_VALUES = ("correct", "shared")
+# The classes of all pairs together. Ten models and fewer list up to MOST_PARTS classes per pair, a hundred models ten.
+MOST_PARTS_OF_ALL = 100_000
 
 
 def json_text(value: Mapping[str, Any]) -> str:
@@ -22,12 +25,13 @@ def json_text(value: Mapping[str, Any]) -> str:
 def comparison_object(comparison: Comparison, ids: bool = False) -> dict[str, Any]:
     """Return every ordered pair; with ``ids``, also the ids of the flipped samples."""
     table = comparison.table
+    most = min(MOST_PARTS, max(1, MOST_PARTS_OF_ALL // max(1, len(comparison.pairs))))
     return {
         "models": [
             {"name": name, "samples": table.samples, "error_rate": error}
             for name, error in zip(table.models, comparison.error_rates, strict=True)
         ],
-        "pairs": [_pair(pair, ids) for pair in comparison.pairs],
+        "pairs": [_pair(pair, most, ids) for pair in comparison.pairs],
         "samples": table.samples,
         "clusters": comparison.clusters,
         "interval_level": LEVEL,
@@ -46,12 +50,15 @@ def verdict_object(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _pair(pair: Pair, ids: bool) -> dict[str, Any]:
+def _pair(pair: Pair, most: int, ids: bool) -> dict[str, Any]:
+    flips, shared = pair.flips, pair.shared
+    classes = break_down(shared.classes, flips, most)
+    slices = {name: break_down(each, flips, most) for name, each in shared.slices.items()}
     values = {name: value for name, value in vars(pair).items() if name not in NOT_VALUES}
     values |= {
-        "classes": _parts(pair.classes, "class"),
-        "classes_left_out": pair.classes.left_out,
-        "slices": {name: _parts(each, "value") for name, each in pair.slices.items()},
+        "classes": _parts(classes, "class"),
+        "classes_left_out": classes.left_out,
+        "slices": {name: _parts(each, "value") for name, each in slices.items()},
     }
     if ids:
         values["negative_flip_ids"] = pair.negative_flip_ids.tolist()

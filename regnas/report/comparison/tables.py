@@ -9,7 +9,8 @@ from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from regnas.comparison.comparison import Breakdown, Comparison, Pair
+from regnas.comparison.breakdowns import Breakdown
+from regnas.comparison.comparison import Comparison, Pair
 from regnas.flips.closed_forms import LEVEL
 from regnas.report.comparison.junit import Case
 from regnas.report.kit.formatting import p_value, percent, percent_interval, signed_percent
@@ -30,6 +31,8 @@ GAP = 2  # between two columns
 MOST_ROWS = 5
 MOST_MARKDOWN_ROWS = 20
 MOST_IDS = 5
+MOST_PAIRS = 50  # of more pairs, those with the highest NFR are shown
+MOST_DETAILED = 10  # pairs of a model and the next whose classes, slices and ids are shown
 
 
 def terminal(comparison: Comparison, width: int) -> Group:
@@ -38,36 +41,37 @@ def terminal(comparison: Comparison, width: int) -> Group:
     width: columns of the terminal
     """
     parts = titled_table(headline(comparison), MODELS, model_rows(comparison))
-    rows = pair_rows(comparison.forward)
+    shown = shown_pairs(comparison)
+    rows = pair_rows(shown)
     layout = fitting_layout(rows, width)
-    title = f"Flips in percent, with {100 * LEVEL:.0f} % intervals"
+    title = f"Flips in percent, with {100 * LEVEL:.0f} % intervals{highest_first(comparison)}"
     below = "\n".join(filter(None, [left_out_pairs(comparison, len(rows)), left_out_columns(layout)]))
     parts += titled_table(title, _pick(PAIRS, layout), [_pick(row, layout) for row in rows], below)
-    for pair in comparison.successive:
+    for pair in detailed_pairs(comparison):
         for column, breakdown in breakdowns(pair):
             title = f"{pair_title(pair)}, by {printable(column)}: what regressed most"
             rows = part_rows(breakdown)[:MOST_ROWS]
             parts += titled_table(title, (column, *PARTS), rows, left_out(breakdown, MOST_ROWS))
-    parts += [Text(flipped_ids(pair)) for pair in comparison.successive if pair.negative_flips]
+    parts += [Text(flipped_ids(pair)) for pair in detailed_pairs(comparison) if pair.negative_flips]
     return Group(*parts, *(Text(note) for note in notes(comparison)))
 
 
 def markdown(comparison: Comparison) -> str:
     """Return the same as Markdown, with more of the parts."""
-    forward = comparison.forward
+    shown = shown_pairs(comparison)
     sections = [
         f"# {plain(headline(comparison))}",
         markdown_table(["Model", "Error rate (%)"], model_rows(comparison)),
-        markdown_table(MARKDOWN_PAIRS, pair_rows(forward)),
-        left_out_pairs(comparison, len(forward)),
+        markdown_table(MARKDOWN_PAIRS, pair_rows(shown)),
+        left_out_pairs(comparison, len(shown)),
     ]
-    for pair in comparison.successive:
+    for pair in detailed_pairs(comparison):
         for column, breakdown in breakdowns(pair):
             rows = part_rows(breakdown)[:MOST_MARKDOWN_ROWS]
             sections.append(f"## {plain(pair_title(pair))}, by {plain(printable(column))}")
             sections.append(markdown_table([printable(column), "Samples", "Flips", "NFR (%)", "PFR (%)"], rows))
             sections.append(left_out(breakdown, MOST_MARKDOWN_ROWS))
-    sections += [plain(flipped_ids(pair)) for pair in comparison.successive if pair.negative_flips]
+    sections += [plain(flipped_ids(pair)) for pair in detailed_pairs(comparison) if pair.negative_flips]
     sections += [plain(note) for note in notes(comparison)]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -80,6 +84,20 @@ def cases(comparison: Comparison) -> list[Case]:
 
 def headline(comparison: Comparison) -> str:
     return f"{len(comparison.models)} models on {comparison.samples:,} samples"
+
+
+def shown_pairs(comparison: Comparison) -> list[Pair]:
+    """Return the forward pairs; of very many, those with the highest NFR."""
+    return _highest(comparison.forward, MOST_PAIRS)
+
+
+def detailed_pairs(comparison: Comparison) -> list[Pair]:
+    """Return the pairs of a model and the next; of many, those with the highest NFR."""
+    return _highest(comparison.successive, MOST_DETAILED)
+
+
+def highest_first(comparison: Comparison) -> str:
+    return ": the pairs with the highest NFR" if len(comparison.forward) > MOST_PAIRS else ""
 
 
 def pair_title(pair: Pair) -> str:
@@ -192,6 +210,10 @@ def titled_table(
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return [Text(title, style="bold"), table, Text(f"{below}\n" if below else "")]
+
+
+def _highest(pairs: Sequence[Pair], most: int) -> list[Pair]:
+    return list(pairs) if len(pairs) <= most else sorted(pairs, key=lambda pair: -pair.nfr)[:most]
 
 
 def _pick(cells: Sequence[str], layout: Sequence[int]) -> list[str]:

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.distributed, pytest.mark.slow]
 def cluster():
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as running:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=True) as running:
         yield running
 
 
