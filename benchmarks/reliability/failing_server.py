@@ -40,13 +40,21 @@ class FailingServer:
         self._folder = folder
 
     def run(
-        self, arguments: Sequence[object], below: Path, fail_at: int = 0, error: int = 0, once: bool = False
+        self,
+        arguments: Sequence[object],
+        below: Path,
+        fail_at: int = 0,
+        error: int = 0,
+        once: bool = False,
+        record: Path | None = None,
     ) -> Result:
+        """Run a command; ``record`` gets a line per write-like call."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         out, err = self._folder / "stdout", self._folder / "stderr"
         request = {"arguments": list(map(str, arguments)), "below": str(below), "fail_at": fail_at, "error": error}
-        self._process.stdin.write(json.dumps(request | {"once": once, "out": str(out), "err": str(err)}) + "\n")
+        request |= {"once": once, "record": str(record or ""), "out": str(out), "err": str(err)}
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
         said, complained = (path.read_text(encoding="utf-8", errors="replace") for path in (out, err))
@@ -95,7 +103,11 @@ def _run(request: dict[str, object], library: ctypes.CDLL) -> int:
         os.dup2(opened, number)
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, "r" if number == 0 else "w") for number in range(3))
     library.failing_writes_begin(
-        os.fsencode(str(request["below"])), request["fail_at"], request["error"], int(bool(request["once"]))
+        os.fsencode(str(request["below"])),
+        request["fail_at"],
+        request["error"],
+        int(bool(request["once"])),
+        os.fsencode(str(request["record"])),
     )
     try:
         return exit_code(list(request["arguments"]))  # type: ignore[call-overload, no-any-return]

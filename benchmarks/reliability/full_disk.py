@@ -1,17 +1,19 @@
 """``full_disk``: no space, no quota, no permission or a read-only disk at every write of every command.
 
-A try lets one write-like call of a command fail (opening for writing, writing, flushing, renaming, making a folder),
-counted over an unbroken run, then continues it and lets a later call fail, a few times. Every failed command must end
-with exit code 5 and one line. The command then runs once more without failures and must leave the same bytes as an
-unbroken one.
+A write site is a write-like call (opening for writing, writing, flushing, renaming, making a folder) on a kind of file,
+such as ``rename run/predictions/*.npz``. The first tries go through all sites of all commands, each with "no space" and
+with "no permission"; later ones choose any call and any error. A try lets the call and, on most tries, all later ones
+fail, then continues the command and lets a later call fail, a few times. Every failed command must end with exit code 5
+and one line. The command then runs once more without failures and must leave the same bytes as an unbroken one.
 """
 
 from __future__ import annotations
 
 import errno
 import json
+import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -21,13 +23,18 @@ import numpy as np
 
 from benchmarks.reliability.campaign import Attempt, Campaign, Outcome
 from benchmarks.reliability.failing_server import FailingServer, Result, failing_server
-from benchmarks.tiny import write_tiny, write_tiny_update
+from benchmarks.reliability.scenarios import SCENARIOS
+from benchmarks.reliability.victim import TEMPORARY
+from benchmarks.tiny import write_arrays
 from regnas.runtime.temporary import SUFFIX
 
-ERRORS = (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT)
+AT_EVERY_SITE = (errno.ENOSPC, errno.EACCES)
+ERRORS = (*AT_EVERY_SITE, errno.EROFS, errno.EDQUOT)
 MORE_FAILURES = 4  # of the commands that continue
 LARGEST_STEP = 60  # write-like calls until the next failure
-STRIDE = 7919  # a prime: tries in order visit sites all over the command
+# Files of one kind are written by the same code; the names of others are their kind.
+KINDS = (".npz", ".safetensors", ".svg", ".png", ".md", ".onnx")
+UNLIKE = re.compile(r"(?<=/)\.tmp\w+|[0-9a-f]{8,}|\d+")  # what differs from run to run, or counts
 BESIDE = ("continue with: ",)
 # Files that hold times or the order of events.
 DIFFERENT = ("run.json", "run.log", ".lock", "study.db", "study.db-wal", "study.db-shm", "study.db-journal")
@@ -50,29 +57,53 @@ class Command:
     prepare: Callable[[Path], object] | None = None
 
 
+@dataclass(frozen=True)
+class Unbroken:
+    """What a command does and leaves behind if no write fails.
+
+    Args:
+        calls: how many write-like calls it makes.
+        sites: the number of the first call of each site.
+        files: the content of each file.
+    """
+
+    calls: int
+    sites: Mapping[str, int]
+    files: Mapping[str, bytes]
+
+
 @contextmanager
 def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
     """Prepare the attack of all commands, or of some."""
     with failing_server(folder) as server:
         commands = [each for each in _commands(folder, server) if not only or each.name in only]
-        whole: dict[str, tuple[int, dict[str, bytes]]] = {}  # calls and files of the unbroken command
+        whole = {command.name: _unbroken(command, folder, server) for command in commands}
+        first = [
+            (command, call, error)
+            for command in commands
+            for call in whole[command.name].sites.values()
+            for error in AT_EVERY_SITE
+        ]
+        order = np.random.default_rng(0).permutation(len(first))
 
         def attempt(number: int, random: np.random.Generator) -> Outcome:
-            command = commands[number % len(commands)]
-            if command.name not in whole:
-                whole[command.name] = _unbroken(command, folder / "whole", server)
-            calls, files = whole[command.name]
-            site = number // len(commands) * STRIDE % calls + 1
-            return _attack(command, folder / "attacked", server, site, files, random)
+            if number < len(order):
+                command, call, error = first[order[number]]
+            else:
+                command = commands[int(random.integers(len(commands)))]
+                call = int(random.integers(1, 1 + whole[command.name].calls))
+                error = ERRORS[int(random.integers(len(ERRORS)))]
+            return _attack(command, folder / "attacked", server, call, error, whole[command.name].files, random)
 
         yield attempt
 
 
 def _commands(folder: Path, server: FailingServer) -> list[Command]:
     """Make what the commands need, and return them."""
-    config = write_tiny(folder)
-    (folder / "updates").mkdir()
-    update = write_tiny_update(folder / "updates")
+    write_arrays(folder / "data.npz", samples=150)
+    config, plain, update = (folder / f"{name}.toml" for name in ("run", "plain", "update"))
+    for path in (config, plain, update):
+        path.write_text(SCENARIOS[path.stem].config.replace("../data.npz", str(folder / "data.npz")))
     run = folder / "finished"
     predictions = [folder / f"{name}.npz" for name in ("small", "large")]
     tables = [folder / f"{name}.csv" for name in ("old", "new")]
@@ -82,7 +113,7 @@ def _commands(folder: Path, server: FailingServer) -> list[Command]:
 
     @cache
     def finish() -> None:
-        _succeed(server.run(["run", config, "--out", run], folder / "nothing"))
+        _succeed(server.run(["run", plain, "--out", run], folder / "nothing"))
         for path in predictions:
             _succeed(server.run(["predict", f"{run}:{path.stem}", run, "--out", path], folder / "nothing"))
 
@@ -94,7 +125,7 @@ def _commands(folder: Path, server: FailingServer) -> list[Command]:
         shutil.copytree(run, target / "run")
 
     def update_arguments(target: Path) -> list[object]:
-        return ["update", update, "--out", target / "run", "--set", f"cache={target / 'cache'}", "--set", "seeds=[0]"]
+        return ["update", update, "--out", target / "run", "--set", f"cache={target / 'cache'}"]
 
     return [
         Command("run", lambda target: ["run", config, "--out", target / "run"], ("--resume",)),
@@ -106,7 +137,11 @@ def _commands(folder: Path, server: FailingServer) -> list[Command]:
             lambda target: ["predict", f"{run}:small", run, "--out", target / "made" / "p.npz"],
             prepare=finished,
         ),
-        Command("polish", lambda target: ["polish", target / "run", "--set", "epochs=1"], prepare=copied),
+        Command(
+            "polish",
+            lambda target: [*SCENARIOS["polish"].arguments[:1], target / "run", *SCENARIOS["polish"].arguments[2:]],
+            prepare=copied,
+        ),
         Command(
             "gallery",
             lambda target: ["gallery", *predictions, "--data", run, "--out", target / "made" / "page.html"],
@@ -116,11 +151,23 @@ def _commands(folder: Path, server: FailingServer) -> list[Command]:
     ]
 
 
-def _unbroken(command: Command, folder: Path, server: FailingServer) -> tuple[int, dict[str, bytes]]:
-    _prepare(command, folder)
-    result = server.run(command.arguments(folder), folder)
+def _unbroken(command: Command, folder: Path, server: FailingServer) -> Unbroken:
+    target, record = folder / "whole", folder / "record"
+    _prepare(command, target)
+    record.unlink(missing_ok=True)
+    result = server.run(command.arguments(target), target, record=record)
     _succeed(result)
-    return result.calls, _files(folder)
+    sites: dict[str, int] = {}
+    for number, line in enumerate(record.read_text().splitlines(), start=1):
+        sites.setdefault(_site(*line.split(" ", 1), target), number)
+    return Unbroken(result.calls, sites, _files(target))
+
+
+def _site(call: str, path: str, folder: Path) -> str:
+    name = UNLIKE.sub("#", TEMPORARY.sub(r"\1", path).removeprefix(str(folder)))
+    parent, _, last = name.rpartition("/")
+    kind = Path(last).suffix
+    return f"{call} {parent}/{'*' + kind if kind in KINDS else last}"
 
 
 def _attack(
@@ -128,12 +175,12 @@ def _attack(
     folder: Path,
     server: FailingServer,
     site: int,
-    expected: dict[str, bytes],
+    error: int,
+    expected: Mapping[str, bytes],
     random: np.random.Generator,
 ) -> Outcome:
     _prepare(command, folder)
     arguments, attacks = command.arguments(folder), 0
-    error = ERRORS[int(random.integers(len(ERRORS)))]
     for _ in range(1 + MORE_FAILURES):
         once = bool(random.random() < 0.3)
         result = server.run(arguments, folder, site, error, once)
@@ -193,7 +240,7 @@ def _content(path: Path, folder: Path) -> bytes:
     return content
 
 
-def _difference(found: dict[str, bytes], expected: dict[str, bytes]) -> str:
+def _difference(found: Mapping[str, bytes], expected: Mapping[str, bytes]) -> str:
     missing = [name for name in expected if name not in found]
     stray = [name for name in found if name not in expected]
     changed = [name for name, content in expected.items() if found.get(name, content) != content]
@@ -213,8 +260,8 @@ CAMPAIGN = Campaign(
     goal=1000,
     begin=begin,
     describe=(
-        "ENOSPC, EACCES, EROFS or EDQUOT at a write-like call of run, update, polish, export, predict, compare or "
-        "gallery, and again in the commands that continue; fails unless every command ends with exit code 5 and one "
-        "line, and the last one leaves the bytes of an unbroken one"
+        "ENOSPC and EACCES at every write site of run, train, update, polish, export, predict, compare and gallery, "
+        "then any error of a full or read-only disk at any write, and again in the commands that continue; fails "
+        "unless every command ends with exit code 5 and one line, and the last one leaves the bytes of an unbroken one"
     ),
 )
