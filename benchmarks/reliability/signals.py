@@ -59,8 +59,8 @@ ATTACKED = (
 
 
 @contextmanager
-def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
-    """Prepare the attack of all commands, or of some."""
+def begin(folder: Path, only: Sequence[str] = (), signals: int = SIGNALS) -> Iterator[Attempt]:
+    """Prepare the attack of all commands, or of some, with so many signals in a try."""
     stage = Stage(folder, Command)
 
     def attempt(number: int, random: np.random.Generator) -> Outcome:
@@ -70,7 +70,8 @@ def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
         tried = stage.prepare(scenario, f"try {number}")
         kinds: Counter[str] = Counter()
         try:
-            problem = _attack(scenario, unbroken, tried, number // len(attacked), random, kinds)
+            places = unbroken.places(number // len(attacked), signals)
+            problem = _attack(scenario, unbroken, tried, places, random, kinds)
         finally:
             shutil.rmtree(tried)
         return Outcome(scenario.name, problem, kinds.total(), dict(kinds))
@@ -79,13 +80,18 @@ def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
 
 
 def _attack(
-    scenario: Scenario, unbroken: Unbroken, folder: Path, turn: int, random: np.random.Generator, kinds: Counter[str]
+    scenario: Scenario,
+    unbroken: Unbroken,
+    folder: Path,
+    places: Sequence[int],
+    random: np.random.Generator,
+    kinds: Counter[str],
 ) -> str:
     """Interrupt and continue; return what is wrong in the end."""
     sent = folder.parent / f"{folder.name}.sent"
     arguments: tuple[str, ...] = ()
     previous = 0
-    for place in unbroken.places(turn, SIGNALS):
+    for place in places:
         number = signal.Signals(random.choice([signal.SIGINT, signal.SIGTERM]))
         twice, pause = bool(random.random() < TWICE), random.uniform(0, LONGEST_PAUSE)
         who = str(random.choice([PARENT, BOTH])) if scenario.workers > 1 else PARENT
