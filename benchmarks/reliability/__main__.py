@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 CAMPAIGNS: dict[str, str] = {
     "kills": "benchmarks.reliability.kills",
     "full_disk": "benchmarks.reliability.full_disk",
+    "signals": "benchmarks.reliability.signals",
 }
 
 

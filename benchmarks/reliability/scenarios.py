@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
 import shutil
 import sqlite3
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from benchmarks.processes import Outcome, PythonProcess
-from benchmarks.reliability.victim import Plan, processes_of
+from benchmarks.reliability.targets import TAG, Target, heeds
+from benchmarks.reliability.victim import Plan
 from benchmarks.tiny import CONFIG, UPDATE, write_arrays
 
-SECONDS_TO_END = 120.0
+ROOT = Path(__file__).parents[2]
+SECONDS_TO_END = 300.0
 SECONDS_FOR_ORPHANS = 5.0
 RUN = "run"
+START = "start"  # before the first stage, and of commands without stages
 POLISH = "\n[polish]\nepochs = 1\nalphas = [0.5]\n"
 
 
@@ -32,6 +42,8 @@ class Scenario:
     workers: int = 1
     polish: bool = False
     after: str = ""  # the scenario whose result is there before
+    processes: int = 1  # under torchrun, if there are several
+    fresh: bool = False  # in a new interpreter, which takes the seconds of importing torch
 
     @property
     def config(self) -> str:
@@ -42,7 +54,6 @@ class Scenario:
         text = CONFIG.format(data="../data.npz", workers=self.workers) + (POLISH if self.polish else "")
         for old, new in (
             ('medium = "120k +- 5 %"\n', ""),
-            ("epochs = 3", "epochs = 2"),
             ("candidates = 8", "candidates = 4"),
             ("population = 3", "population = 2"),
             ("[baselines.focal_distillation_lm]\n[baselines.elodi]\nmembers = 2\n", ""),
@@ -52,16 +63,27 @@ class Scenario:
         return text
 
 
+RUN_ARGUMENTS = ("run", "tiny.toml", "--out", RUN, "--resume")
+UPDATE_ARGUMENTS = ("update", "tiny.toml", "--out", RUN, "--resume")
+PREDICTIONS = (f"{RUN}/predictions/small.npz", f"{RUN}/predictions/large.npz")
 SCENARIOS = {
     each.name: each
     for each in (
-        Scenario("run", ("run", "tiny.toml", "--out", RUN, "--resume"), polish=True),
-        Scenario("run, workers", ("run", "tiny.toml", "--out", RUN, "--resume"), workers=2),
-        Scenario("update", ("update", "tiny.toml", "--out", RUN, "--resume")),
-        Scenario("update, workers", ("update", "tiny.toml", "--out", RUN, "--resume"), workers=2),
+        Scenario("run", RUN_ARGUMENTS, polish=True),
+        Scenario("run, workers", RUN_ARGUMENTS, workers=2),
+        Scenario("run, torchrun", RUN_ARGUMENTS, processes=2),
+        Scenario("run, fresh", RUN_ARGUMENTS, workers=2, polish=True, fresh=True),
+        Scenario("update", UPDATE_ARGUMENTS),
+        Scenario("update, workers", UPDATE_ARGUMENTS, workers=2),
         Scenario("polish", ("polish", RUN, "--set", "epochs=1", "--set", "alphas=[0.5]"), after="plain"),
         Scenario("export", ("export", RUN, "--format", "onnx"), after="plain"),
-        Scenario("plain", ("run", "tiny.toml", "--out", RUN, "--resume")),
+        Scenario("export of an update", ("export", RUN, "--format", "onnx"), after="update"),
+        Scenario("predict", ("predict", f"{RUN}:small", RUN, "--out", "p.npz", "--overwrite"), after="plain"),
+        Scenario("gallery", ("gallery", *PREDICTIONS, "--data", RUN, "--out", "g.html", "--overwrite"), after="plain"),
+        Scenario("compare", ("compare", *PREDICTIONS, "--html", "c.html", "--junit", "c.xml"), after="plain"),
+        Scenario("verify", ("verify", RUN), after="plain"),
+        Scenario("compare, fresh", ("compare", *PREDICTIONS, "--html", "c.html"), after="plain", fresh=True),
+        Scenario("plain", RUN_ARGUMENTS),
     )
 }
 
@@ -72,8 +94,37 @@ class Unbroken:
 
     contents: Mapping[str, Any]
     sites: tuple[str, ...]  # its file operations in order
-    seconds: float
+    seconds: Mapping[str, float]  # by stage; "start" is all that belongs to no stage
     folder: Path
+
+    def places(self, turn: int, count: int) -> list[int]:
+        """Return some file operations in order; those of all turns together go through all of them."""
+        order = np.random.default_rng(0).permutation(max(len(self.sites), 1))
+        return sorted(int(order[(turn * count + index) % len(order)]) for index in range(count))
+
+    def moment(self, previous: int, place: int, at_a_time: bool, random: np.random.Generator) -> Moment:
+        """Return the moment of a file operation for a command that continues after another one, or a random moment.
+
+        Random moments are evenly spread over the stages: a search has few file operations that can be seen.
+        """
+        if at_a_time:
+            stage = str(random.choice(list(self.seconds)))
+            return Moment(stage=stage, seconds=random.uniform(0, self.seconds[stage]))
+        site = self.sites[place]
+        return Moment(site, self.sites[previous : place + 1].count(site))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The n-th time that a file operation comes, or some seconds after the beginning of a stage."""
+
+    site: str = ""
+    nth: int = 1
+    stage: str = START
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"at {self.site}, time {self.nth}" if self.site else f"{self.seconds:.2f} s after {self.stage}"
 
 
 @dataclass
@@ -101,27 +152,94 @@ class Stage:
         if scenario.name not in self.made:
             folder = self.prepare(scenario, f"unbroken {scenario.name}")
             record = self.folder / f"operations {scenario.name}"
+            before = _timings(folder)
             began = time.monotonic()
             outcome = self.start(scenario, folder, Plan(str(folder), str(record))).finish(SECONDS_TO_END)
             assert outcome.code == 0, outcome.stderr
-            sites = tuple(record.read_text().splitlines())
-            seconds = time.monotonic() - began
+            sites = tuple(record.read_text().splitlines()) if record.exists() else ()
+            elapsed = time.monotonic() - began
+            spent = {stage: after - before.get(stage, 0.0) for stage, after in _timings(folder).items()}
+            seconds = {START: elapsed - sum(spent.values())} | {
+                stage: each for stage, each in spent.items() if each > 0
+            }
             self.made[scenario.name] = Unbroken(contents(folder), sites, seconds, folder)
         return self.made[scenario.name]
 
 
-class Command:
-    """A command of a scenario, running."""
+class Process(Protocol):
+    """What is common to processes that are forked and to new interpreters."""
 
-    def __init__(self, scenario: Scenario, folder: Path, plan: Plan) -> None:
-        self._process = PythonProcess(
-            "-m", "benchmarks.reliability.victim", plan.to_text(), *scenario.arguments, cwd=folder
-        )
-        self.session = self._process.pid
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def finish(self, seconds: float) -> Outcome: ...
+
+
+class NewProcess:
+    """A program in a session of its own, and in an interpreter of its own."""
+
+    def __init__(self, arguments: Sequence[str], cwd: Path) -> None:
+        self._out, self._err = cwd.parent / f"{cwd.name}.stdout", cwd.parent / f"{cwd.name}.stderr"
+        with self._out.open("w") as out, self._err.open("w") as err:
+            self._process = subprocess.Popen(
+                arguments,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", TAG: str(cwd)},
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.poll()
+
+    def finish(self, seconds: float) -> Outcome:
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise AssertionError(f"the command did not end within {seconds} s: {self._err.read_text()}") from None
+        return Outcome(code, self._out.read_text(), self._err.read_text())
+
+
+class Command:
+    """A command of a scenario, running.
+
+    Args:
+        scenario: what the folder of the try was made for.
+        folder: of the try.
+        plan: how the command attacks itself.
+        arguments: of the command, if not those of the scenario.
+    """
+
+    def __init__(self, scenario: Scenario, folder: Path, plan: Plan, arguments: Sequence[str] = ()) -> None:
+        self._log = folder / RUN / "run.log"
+        self._logged = self._log.stat().st_size if self._log.exists() else 0
+        self._process = _started(scenario, folder, plan, arguments or scenario.arguments)
+        self.target = Target(self._process.pid, str(folder) if scenario.processes > 1 else "")
 
     @property
     def ended(self) -> bool:
         return self._process.returncode is not None
+
+    @property
+    def stage(self) -> str:
+        """The stage that the command has come to."""
+        if not self._log.exists():
+            return START
+        with self._log.open() as log:
+            log.seek(self._logged)
+            stages = re.findall(r"stage \d+ of \d+: (.+)$", log.read(), re.MULTILINE)
+        return stages[-1] if stages else START
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -130,12 +248,50 @@ class Command:
     def finish(self, seconds: float) -> Outcome:
         return self._process.finish(seconds)
 
+    def wait_for(self, moment: Moment) -> None:
+        """Wait for a moment in a stage, or until the command ends; from the start, it must have begun to heed signals.
+
+        A command that continues goes through all stages again, and quickly through those that are finished.
+        """
+        while not self.ended and not heeds(self.target.leader):
+            time.sleep(0.001)
+        while not self.ended and moment.stage not in (START, self.stage):
+            time.sleep(0.005)
+        until = time.monotonic() + moment.seconds
+        while not self.ended and time.monotonic() < until:
+            time.sleep(0.005)
+
     def orphans(self) -> dict[int, str]:
         """Return the processes that outlive the command by seconds."""
         deadline = time.monotonic() + SECONDS_FOR_ORPHANS
-        while (found := processes_of(self.session)) and time.monotonic() < deadline:
+        while (found := self.target.processes()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return found
+
+
+def _started(scenario: Scenario, folder: Path, plan: Plan, arguments: Sequence[str]) -> Process:
+    attacked = ("-m", "benchmarks.reliability.victim", plan.to_text(), *arguments)
+    if scenario.processes > 1:
+        launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(scenario.processes))
+        return NewProcess((sys.executable, *launcher, *attacked), folder)
+    if scenario.fresh:
+        return NewProcess((sys.executable, "-m", "regnas", *arguments), folder)
+    return PythonProcess(*attacked, cwd=folder)
+
+
+def printed_command(outcome: Outcome) -> tuple[str, ...]:
+    """Return the arguments of the command that continues, as a shell splits what was printed; empty if none was."""
+    found = re.findall(r"^continue with: (regnas .*)$", outcome.stderr, re.MULTILINE)
+    return tuple(shlex.split(found[0])[1:]) if found else ()
+
+
+def last_problem(command: Command, unbroken: Unbroken, folder: Path) -> str:
+    """Say what is wrong in the end, when a command was not attacked any more; empty if nothing is."""
+    if command.outcome.code:
+        return f"continued: exit code {command.outcome.code}: {command.outcome.stderr[-600:]}"
+    if orphans := command.orphans():
+        return f"continued: processes are left: {orphans}"
+    return differences(unbroken.contents, contents(folder))
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -165,12 +321,10 @@ def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     return "; ".join(f"{what}: {', '.join(names[:5])}" for what, names in parts.items() if names)
 
 
-def stage_of(scenario: Scenario, folder: Path) -> str:
-    """Return the stage that a run was last in."""
-    log = folder / RUN / "run.log"
-    lines = log.read_text().splitlines() if log.exists() and not scenario.name.startswith("update") else []
-    stages = [line.rpartition(": ")[2] for line in lines if " stage " in line and " of " in line]
-    return scenario.name.partition(",")[0] if scenario.after or not stages else stages[-1]
+def _timings(folder: Path) -> dict[str, float]:
+    path = folder / RUN / "run.json"
+    timings: dict[str, float] = json.loads(path.read_text())["timings"] if path.exists() else {}
+    return timings
 
 
 def _candidates(path: Path) -> list[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 The command runs in a session of its own, by which its processes are found when it has ended. An audit hook sees every
 file operation of all its processes in the folder of the try. At the operation that the plan names, it sends a signal.
+Under torchrun every process is a victim, and the signal can also go to torchrun.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ import re
 import signal
 import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
+from benchmarks.reliability.targets import PARENT, TAG, Target
+from regnas.__main__ import main as command
+from regnas.runtime.launcher import STARTED_BY_TORCHRUN
 from regnas.runtime.temporary import SUFFIX
 
 OPERATIONS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.truncate", "shutil.copyfile"}
 # The part of the name of a temporary file that differs from run to run.
 TEMPORARY = re.compile(rf"(/\.[^/]+)\.[0-9a-f]{{8}}-\d+-\d+-[0-9a-f]{{8}}\.{SUFFIX}$")
-PARENT, WORKERS, BOTH = "parent", "workers", "both"
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,9 @@ class Plan:
         site: the operation and the file; empty to do nothing.
         nth: how often the operation must come.
         number: the signal.
-        who: parent, workers or both.
+        who: parent, workers or both; under torchrun: torchrun, a rank, or torchrun and ranks.
         again: whether the signal comes twice.
+        sent: a file that is made when the signal is sent.
     """
 
     folder: str
@@ -46,51 +49,15 @@ class Plan:
     number: int = signal.SIGKILL
     who: str = PARENT
     again: bool = False
+    sent: str = ""
 
     def to_text(self) -> str:
         return json.dumps(asdict(self))
 
 
-def processes_of(session: int) -> dict[int, str]:
-    """Return the command lines of the processes of a session that have not ended, by process number."""
-    found = {}
-    for path in Path("/proc").iterdir():
-        if path.name.isdecimal():
-            try:
-                fields = (path / "stat").read_text().rpartition(")")[2].split()
-                if int(fields[3]) == session and fields[0] != "Z":
-                    found[int(path.name)] = (path / "cmdline").read_text().replace("\0", " ")[:200]
-            except OSError:
-                continue
-    return found
-
-
-def workers_of(session: int) -> list[int]:
-    """Return the worker processes: what the server of the session has forked."""
-    parents = {}
-    for process in processes_of(session):
-        try:
-            parents[process] = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    return [process for process, parent in parents.items() if parent in parents and parent != session]
-
-
-def send(session: int, who: str, number: int) -> None:
-    """Send a signal to some processes of a session."""
-    if who == BOTH:
-        os.killpg(session, number)
-        return
-    for process in [session] if who == PARENT else workers_of(session):
-        try:
-            os.kill(process, number)
-        except ProcessLookupError:
-            continue
-
-
 def watch(plan: Plan, record: int) -> None:
     """Count the file operations of this process and of those that it forks."""
-    main, root = os.getpid(), os.path.realpath(plan.folder) + "/"
+    target, root = _target(), os.path.realpath(plan.folder) + "/"
     seen = mmap.mmap(-1, 8)  # shared by all processes of the command
 
     def look(event: str, arguments: tuple[Any, ...]) -> None:
@@ -108,10 +75,19 @@ def watch(plan: Plan, record: int) -> None:
             count = int.from_bytes(seen[:8], "little") + 1
             seen[:8] = count.to_bytes(8, "little")
             if count == plan.nth:
+                if plan.sent:
+                    os.close(os.open(plan.sent, os.O_WRONLY | os.O_CREAT))
                 for _ in range(1 + plan.again):
-                    send(main, plan.who, plan.number)
+                    target.send(plan.who, plan.number)
 
     sys.addaudithook(look)
+
+
+def _target() -> Target:
+    if STARTED_BY_TORCHRUN in os.environ:
+        return Target(os.getppid(), os.environ[TAG])
+    os.setsid()
+    return Target(os.getpid())
 
 
 def fork_servers(record: int) -> None:
@@ -122,6 +98,7 @@ def fork_servers(record: int) -> None:
         if process:
             return process
         try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # as in a new interpreter
             kept = {0, 1, 2, record, *map(int, passed)}
             for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
                 if int(name) not in kept:
@@ -138,13 +115,10 @@ def fork_servers(record: int) -> None:
 
 def main() -> None:
     plan = Plan(**json.loads(sys.argv[1]))
-    os.setsid()
     record = os.open(plan.record, os.O_WRONLY | os.O_CREAT | os.O_APPEND) if plan.record else -1
     fork_servers(record)
     watch(plan, record)
     sys.argv = ["regnas", *sys.argv[2:]]
-    from regnas.cli import main as command
-
     command()
 
 

@@ -19,13 +19,16 @@ from regnas.errors import RegnasError, explain_missing_packages, first_line
 from regnas.runtime.environment import environment_problems
 from regnas.runtime.printable import escaped
 from regnas.runtime.progress import listening
+from regnas.runtime.signals import quit_on_signals
 
 __all__ = ["app", "comparing", "exit_code", "exporting", "listing", "main", "predicting", "runs", "supernets"]
 
 
 def main() -> None:
     """Run the command line; print a traceback only with --debug."""
-    sys.exit(exit_code(sys.argv[1:], debug="--debug" in sys.argv[1:]))
+    code = exit_code(sys.argv[1:], debug="--debug" in sys.argv[1:])
+    quit_on_signals(code)
+    sys.exit(code)
 
 
 def exit_code(arguments: list[str], debug: bool = False) -> int:

@@ -50,7 +50,8 @@ def export(
     from regnas.runs.folder import RunFolder
 
     options = [word for name in wanted if name != "onnx-int8" for word in ("--format", name)]
-    with continued_by("export", *options, *(["--int8"] if int8 else []), *(["--sign", str(sign)] if sign else [])):
+    options += [*(["--int8"] if int8 else []), *(["--sign", str(sign)] if sign else [])]
+    with continued_by("export", *options, *(["--allow-inexact"] if allow_inexact else [])):
         family = api.export(
             target,
             out=out,
@@ -60,18 +61,18 @@ def export(
             sign=sign,
             allow_inexact=allow_inexact,
         )
-    print_table(export_table(family.manifest))
-    for line in disagreements(family.manifest):
-        say(line)
-    run = family.folder.parent
-    folder = RunFolder.open(run)
-    if polishing_interrupted(folder, family):
-        alpha = folder.facts["polish"]["alpha"]
-        line = shlex.join(["regnas", "polish", str(run), *([] if alpha is None else ["--alpha", f"{alpha:g}"])])
-        say(f"polishing was interrupted: these are the members from before it. Continue it with: {line}")
-    if sign is not None:
-        say(f"signed: {family.folder / SIGNATURE}")
-    say(f"export: done, in {run}")
+        print_table(export_table(family.manifest))
+        for line in disagreements(family.manifest):
+            say(line)
+        run = family.folder.parent
+        folder = RunFolder.open(run)
+        if polishing_interrupted(folder, family):
+            alpha = folder.facts["polish"]["alpha"]
+            line = shlex.join(["regnas", "polish", str(run), *([] if alpha is None else ["--alpha", f"{alpha:g}"])])
+            say(f"polishing was interrupted: these are the members from before it. Continue it with: {line}")
+        if sign is not None:
+            say(f"signed: {family.folder / SIGNATURE}")
+        say(f"export: done, in {run}")
 
 
 @app.command()

@@ -57,7 +57,7 @@ def predict(
             device=device,
             overwrite=overwrite,
         )
-    say(f"{out}: {predictions.model}, {len(predictions):,} samples, Top-1 {percent(predictions.accuracy)} %")
+        say(f"{out}: {predictions.model}, {len(predictions):,} samples, Top-1 {percent(predictions.accuracy)} %")
 
 
 @app.command()
@@ -82,6 +82,6 @@ def gallery(
 
     with postponed_signals():
         found = make(old, new, data, more=more or (), out=out, split=split, most=most, overwrite=overwrite)
-    shown = f"the worst {len(found.flips):,} of them" if len(found.flips) < found.all_flips else "all of them"
-    suspects = "" if found.no_suspects else f", {found.all_suspects:,} with suspect labels"
-    say(f"{out}: {found.all_flips:,} negative flips{suspects}; the page shows {shown}")
+        shown = f"the worst {len(found.flips):,} of them" if len(found.flips) < found.all_flips else "all of them"
+        suspects = "" if found.no_suspects else f", {found.all_suspects:,} with suspect labels"
+        say(f"{out}: {found.all_flips:,} negative flips{suspects}; the page shows {shown}")

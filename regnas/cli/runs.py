@@ -53,7 +53,7 @@ def run(
             tune=tune,
             allow_inexact=allow_inexact,
         )
-    _print_report(found)
+        _print_report(found)
 
 
 @app.command()
@@ -78,7 +78,7 @@ def train(
             allow_inexact=allow_inexact,
             until="train",
         )
-    _print_done("train", found)
+        _print_done("train", found)
 
 
 @app.command()
@@ -108,10 +108,10 @@ def search(
             allow_inexact=allow_inexact,
             until="search",
         )
-    if add_budgets and found.report.exists():
-        _print_report(found)
-    else:
-        _print_done("export" if add_budgets else "search", found)
+        if add_budgets and found.report.exists():
+            _print_report(found)
+        else:
+            _print_done("export" if add_budgets else "search", found)
 
 
 @app.command()
@@ -133,10 +133,10 @@ def polish(
 
     with continued_by("polish", *_options(set=set, alpha=alpha, allow_inexact=allow_inexact)):
         found = api.polish(target, out=out, set=set or (), alpha=alpha, allow_inexact=allow_inexact)
-    if found.report.exists():
-        _print_report(found)
-    else:
-        _print_done("export", found)
+        if found.report.exists():
+            _print_report(found)
+        else:
+            _print_done("export", found)
 
 
 @app.command()
@@ -156,7 +156,7 @@ def baselines(
             allow_inexact=allow_inexact,
             until="baselines",
         )
-    _print_done("baselines", found)
+        _print_done("baselines", found)
 
 
 @app.command()
@@ -166,7 +166,7 @@ def report(target: Target, out: Out = None, set: Sets = None, allow_inexact: Ine
 
     with continued_by("report", *_options(allow_inexact=allow_inexact)):
         found = api.run(target, out=out, set=set or (), resume=True, allow_inexact=allow_inexact)
-    _print_report(found)
+        _print_report(found)
 
 
 @app.command()
@@ -208,8 +208,8 @@ def update(
             overwrite=overwrite,
             allow_inexact=allow_inexact,
         )
-    print_table(update_terminal_table(found.results))
-    say(f"report: {found.report}")
+        print_table(update_terminal_table(found.results))
+        say(f"report: {found.report}")
 
 
 @app.command()
@@ -254,7 +254,10 @@ def _validate_update(name: str, content: dict[str, Any]) -> None:
 
 @contextmanager
 def continued_by(command: str, *options: str) -> Iterator[None]:
-    """Postpone signals to safe places; if the run stops and can be continued, print the command that continues it."""
+    """Postpone signals to safe places; if the run stops and can be continued, print the command that continues it.
+
+    The block prints what the command has to say: a signal that comes after the last safe place changes nothing.
+    """
     from regnas.runs.folder import RunFolder
     from regnas.runtime.processes import current_processes
     from regnas.runtime.signals import postponed_signals

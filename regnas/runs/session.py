@@ -106,7 +106,7 @@ def run_session(
                 stack.enter_context(exclusive(path))
                 folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
                 folder.check_machine(conditions, allow_inexact)
-                stack.enter_context(_interruptible(path))
+                stack.enter_context(continuable(path))
                 stack.enter_context(_log_to(folder.log))
         with processes.together():
             if not processes.is_main:
@@ -169,7 +169,7 @@ def _log_to(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _interruptible(path: Path) -> Iterator[None]:
+def continuable(path: Path) -> Iterator[None]:
     """Tell failures of the machine from bugs, and record in an error which run can be continued."""
     try:
         with environment_problems():

@@ -17,7 +17,7 @@ from typing import Any
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
 from regnas.runtime.environment import environment_cause, environment_problem
 from regnas.runtime.printable import json_escapes
-from regnas.runtime.temporary import remove_abandoned, temporary_name
+from regnas.runtime.temporary import remove_abandoned, temporary_beside
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -53,17 +53,13 @@ def write_through(path: Path, write: Callable[[Path], None]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(path.parent, of=path.name)
-        temporary = path.parent / temporary_name(path.name)
-        temporary.touch(exist_ok=False)
-        try:
+        with temporary_beside(path) as temporary:
             allowed_by_umask = stat.S_IMODE(temporary.stat().st_mode)
             write(temporary)
             temporary.chmod(allowed_by_umask)  # safetensors creates a file that only its owner can read
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
             temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise environment_problem(error, path) from error
     except Exception as error:

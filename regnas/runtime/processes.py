@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from regnas.errors import ConfigurationError, EnvironmentProblem, RegnasError, first_line
+from regnas.runtime.launcher import end_with_launcher
 from regnas.runtime.machine import choose_device
 
 Result = TypeVar("Result")
@@ -195,6 +196,7 @@ def joined(processes: Processes) -> Iterator[None]:
     if processes.is_single:
         yield
         return
+    end_with_launcher()
     from torch import distributed
     from torch.distributed.rendezvous import rendezvous
 

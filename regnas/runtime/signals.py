@@ -1,5 +1,7 @@
 """Signals that stop the work only where nothing is lost.
 
+A command begins with ``quit_on_signals()``: SIGINT and SIGTERM end it at once, with one line and 128 + their number.
+
 Inside ``with postponed_signals():`` the first SIGINT or SIGTERM is only recorded. The work calls ``stop_if_asked()``
 at safe places, where everything is on disk. A second signal ends the process at once.
 
@@ -13,24 +15,42 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
 
 from regnas.errors import Interrupted
+from regnas.runtime.temporary import remove_own
 
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []
+
+
+def quit_on_signals(result: int | None = None) -> None:
+    """Let SIGINT and SIGTERM end this process at once; for commands, in the main thread.
+
+    Nothing is raised: an exception in the middle of an import, a destructor or a callback would be lost or reported as
+    a bug. Before the work, and in commands that write only their result, there is nothing to keep but temporary files
+    to remove.
+
+    Args:
+        result: the exit code of a command that is done; a signal then only ends it sooner.
+    """
+
+    def quit_now(number: int, frame: FrameType | None) -> NoReturn:
+        if result is not None:
+            os._exit(result)
+        _quit(number)
+
+    for number in _heeded():
+        signal.signal(number, quit_now)
 
 
 @contextmanager
 def postponed_signals() -> Iterator[None]:
-    """Take over SIGINT and SIGTERM for the length of the block (main thread only).
-
-    A signal that the process ignores stays ignored: a shell starts commands in the background of a script, and nohup
-    starts commands, which the terminal must not interrupt.
-    """
+    """Take over SIGINT and SIGTERM for the length of the block (main thread only)."""
     _received.clear()
-    taken = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
-    previous = {number: signal.signal(number, _note) for number in taken}
+    previous = {number: signal.signal(number, _note) for number in _heeded()}
     try:
         yield
     finally:
@@ -87,9 +107,27 @@ def stop_unwritten() -> None:
         raise Interrupted(_received[0], "nothing was written")
 
 
+def _heeded() -> list[signal.Signals]:
+    """Return the signals that the process does not ignore.
+
+    The others stay ignored: a shell starts commands in the background of a script, and nohup starts commands, which
+    the terminal must not interrupt.
+    """
+    return [number for number in NUMBERS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def _quit(number: int) -> NoReturn:
+    """End this process now. What it has written completely stays, and a run can be continued from there."""
+    remove_own()
+    if os.environ.get("RANK", "0") == "0":  # torchrun sends its signal to all processes; one of them speaks
+        with suppress(OSError):
+            os.write(2, f"regnas: interrupted by {signal.Signals(number).name}\n".encode())
+    os._exit(128 + number)
+
+
 def _note(number: int, frame: FrameType | None) -> None:
     if _received:
-        os._exit(128 + number)
+        _quit(number)
     ask_to_stop(number)
 
 

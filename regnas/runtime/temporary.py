@@ -1,7 +1,7 @@
 """Temporary files: an unmistakable name that tells who writes them, and the removal of those whose writer is dead.
 
 A process that is killed leaves its temporary file behind. The next owner of the lock of a folder removes all that lie
-in it, and whoever writes the same file again removes those of that file.
+in it, and whoever writes the same file again removes those of that file. A process that a signal ends removes its own.
 """
 
 from __future__ import annotations
@@ -13,13 +13,34 @@ import secrets
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SUFFIX = "regnas-tmp"
 NAME = re.compile(rf"\.(?P<of>.*)\.(?P<host>[0-9a-f]{{8}})-(?P<pid>\d+)-(?P<start>\d+)-[0-9a-f]{{8}}\.{SUFFIX}", re.S)
 KEPT_OF_NAME = 40  # characters of the name of the file: names have at most 255 bytes
 OTHER_HOST_SECONDS = 86_400.0  # a file that another host writes is abandoned if it has not changed for a day
+_own: set[Path] = set()
+
+
+@contextmanager
+def temporary_beside(path: Path) -> Iterator[Path]:
+    """Make an empty temporary file beside ``path`` and remove it at the end of the block, unless it was renamed."""
+    temporary = path.parent / temporary_name(path.name)
+    _own.add(temporary)
+    try:
+        temporary.touch(exist_ok=False)
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+        _own.discard(temporary)
+
+
+def remove_own() -> None:
+    """Remove the temporary files that this process is writing; for a process that ends without leaving its blocks."""
+    for path in list(_own):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def temporary_name(name: str) -> str:

@@ -26,6 +26,7 @@ from torch import multiprocessing
 from regnas.errors import EnvironmentProblem
 from regnas.runtime import signals
 from regnas.runtime.importable import check_importable
+from regnas.runtime.temporary import remove_own
 
 Job = TypeVar("Job", bound=Hashable)
 Prepared = TypeVar("Prepared")
@@ -138,4 +139,5 @@ def _watch(stop: Event) -> None:
     while not connection.wait([parent.sentinel], POLL_SECONDS):
         if stop.is_set():
             signals.ask_to_stop(signal.SIGTERM)
+    remove_own()
     os._exit(1)

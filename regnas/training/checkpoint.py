@@ -18,6 +18,7 @@ from regnas.runtime.files import read_json, write_json
 from regnas.runtime.tensors import load_tensors, save_tensors
 
 INDEX = "checkpoints.json"
+INTERRUPTED = "interrupted"  # a key of entries
 KEPT = 2
 
 
@@ -33,19 +34,29 @@ class Checkpoint:
         return {name.removeprefix(start): value for name, value in self.tensors.items() if name.startswith(start)}
 
 
-def save_checkpoint(folder: Path, step: int, parts: dict[str, dict[str, Tensor]]) -> Path:
-    """Write a checkpoint and delete all but the newest few."""
+def save_checkpoint(folder: Path, step: int, parts: dict[str, dict[str, Tensor]], interrupted: bool = False) -> Path:
+    """Write a checkpoint and delete all but the newest few.
+
+    One that is written only because the training is ``interrupted`` is deleted after the next one: a training that was
+    interrupted ends with the files of one that was not.
+    """
     path = folder / f"step-{step}.safetensors"
     tensors = {f"{part}.{name}": tensor for part, named in parts.items() for name, tensor in named.items()}
-    entry = {"step": step, "file": path.name, "sha256": save_tensors(path, tensors)}
-    entries = [entry, *(old for old in _entries(folder) if old["step"] != step)]
-    kept = entries[:KEPT]
-    write_json(folder / INDEX, {"checkpoints": kept})
-    named = {each["file"] for each in kept}
-    for old in folder.glob("step-*.safetensors"):  # also those that a killed process wrote or did not delete
-        if old.name not in named:
-            old.unlink(missing_ok=True)
+    entry: dict[str, Any] = {"step": step, "file": path.name, "sha256": save_tensors(path, tensors)}
+    if interrupted:
+        entry[INTERRUPTED] = True
+    planned = [old for old in _entries(folder) if old["step"] != step and INTERRUPTED not in old]
+    write_json(folder / INDEX, {"checkpoints": [entry, *planned][:KEPT]})
+    remove_unnamed(folder)
     return path
+
+
+def remove_unnamed(folder: Path) -> None:
+    """Delete the checkpoints that the index does not name: older ones, and what a killed process left behind."""
+    named = {entry["file"] for entry in _entries(folder)}
+    for path in folder.glob("step-*.safetensors"):
+        if path.name not in named:
+            path.unlink(missing_ok=True)
 
 
 def last_checkpoint(folder: Path) -> Checkpoint | None:
@@ -88,7 +99,8 @@ def _entries(folder: Path) -> list[dict[str, Any]]:
     try:
         return [
             {"step": int(entry["step"]), "file": Path(entry["file"]).name, "sha256": str(entry["sha256"])}
+            | ({INTERRUPTED: True} if entry.get(INTERRUPTED) else {})
             for entry in read_json(index)["checkpoints"]
         ]
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"{index} is damaged ({error!r}). Delete the folder to train again.") from None

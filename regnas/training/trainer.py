@@ -25,7 +25,7 @@ from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, generator, key_to_int
 from regnas.runtime.signals import received
 from regnas.runtime.tensors import load_into
-from regnas.training.checkpoint import last_checkpoint, newest_path, save_checkpoint
+from regnas.training.checkpoint import last_checkpoint, newest_path, remove_unnamed, save_checkpoint
 from regnas.training.clipping import Clipping, log_clipping
 from regnas.training.compiling import compiled
 from regnas.training.distributed import SharedStatistics, average_gradients
@@ -92,6 +92,8 @@ class Trainer:
         state = _State(model, optimizer, self.recipe)
         done = self.processes.in_turn(lambda: state.restore(folder))
         self._check_start(done, folder)
+        if self.processes.is_main:
+            remove_unnamed(folder)
         # A compiled graph would not see the shared statistics of several processes.
         compiling = self.recipe.compile and self.processes.is_single
         with (
@@ -108,9 +110,10 @@ class Trainer:
                 epochs_done, within = divmod(step.index + 1, self.steps_per_epoch)
                 if after_epoch and within == 0:
                     after_epoch(epochs_done, state.snapshot())
-                if within == 0 or step.index + 1 == last or asked:
+                planned = within == 0 or step.index + 1 == last
+                if planned or asked:
                     if self.processes.is_main:
-                        state.save(folder, step.index + 1)
+                        state.save(folder, step.index + 1, interrupted=not planned)
                     if asked:
                         raise Interrupted(asked)
                 bar.advance(f"loss {loss:.3f}")
@@ -233,14 +236,14 @@ class _State:
             for name, average in self.averaged.items():
                 average.lerp_(self.model.get_parameter(name), 1 - self.ema_decay)
 
-    def save(self, folder: Path, step: int) -> None:
+    def save(self, folder: Path, step: int, interrupted: bool) -> None:
         momenta = {
             name: self.optimizer.state[parameter]["momentum_buffer"]
             for name, parameter in self.model.named_parameters()
             if self.optimizer.state.get(parameter, {}).get("momentum_buffer") is not None
         }
         parts = {"model": self.model.state_dict(), "momentum": momenta, "ema": self.averaged}
-        save_checkpoint(folder, step, {**parts, "clipping": self.clipping.tensors()})
+        save_checkpoint(folder, step, {**parts, "clipping": self.clipping.tensors()}, interrupted)
 
     def restore(self, folder: Path) -> int:
         """Load the newest checkpoint, if any, and return the number of finished steps."""

@@ -11,6 +11,7 @@ from regnas.family.export import export_formats, missing_formats, refresh, requi
 from regnas.family.family import Family, load_family
 from regnas.family.verifying import sign
 from regnas.runs.folder import RunFolder
+from regnas.runs.session import continuable
 from regnas.runtime.lock import exclusive
 from regnas.updates.config import parse_update
 from regnas.updates.job import UpdateJob, load_splits
@@ -39,7 +40,7 @@ def export_models(
     """
     require_packages(formats)
     path = Path(run)
-    with exclusive(path):
+    with exclusive(path), continuable(path):
         family = _export(path, formats, weights_license)
         if key is not None:
             sign(family.folder, key)

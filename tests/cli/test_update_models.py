@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 
 import numpy as np
 
 from regnas.family.family import load_family
 from regnas.family.updated import write_updated
 from regnas.flips import load_predictions
+from regnas.runtime.files import write_bytes
+from regnas.runtime.signals import ask_to_stop
 
 
 def test_a_method_predicts_the_runs_own_split_as_the_run_did(command, finished_update, tmp_path):
@@ -55,6 +58,18 @@ def test_the_models_of_an_update_are_exported_and_measured(command, finished_upd
     assert manifest.weights_license == "MIT"
     assert "MIT" in (run / "models" / "none-seed-0.md").read_text()
     assert command("verify", run).code == 0
+
+
+def test_an_interrupted_export_of_an_update_says_how_to_go_on(command, finished_update, tmp_path, monkeypatch):
+    def write_and_ask(path, text):
+        write_bytes(path, text)
+        ask_to_stop(signal.SIGTERM)
+
+    run = shutil.copytree(finished_update, tmp_path / "a run")
+    monkeypatch.setattr("regnas.family.export.writing.write_bytes", write_and_ask)
+    outcome = command("export", run, "--format", "torch-export")
+    assert outcome.code == 143
+    assert f"continue with: regnas export '{run}' --format torch-export\n" in outcome.stderr
 
 
 def test_a_folder_that_is_no_run_is_not_called_a_file(refusal, tmp_path):

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -85,3 +87,65 @@ def test_other_threads_leave_the_handlers_alone():
     thread.start()
     thread.join()
     assert found == [signal.default_int_handler]
+
+
+def program(text, *arguments):
+    return subprocess.run(
+        [sys.executable, "-c", text, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+
+
+WRITING = """
+import os, signal, sys
+from pathlib import Path
+from regnas.runtime.files import write_through
+from regnas.runtime.signals import postponed_signals, quit_on_signals
+
+def write(temporary):
+    temporary.write_text("a part")
+    for _ in range(int(sys.argv[2])):
+        os.kill(os.getpid(), signal.SIGTERM)
+    temporary.write_text("everything")
+
+quit_on_signals()
+if int(sys.argv[2]) > 1:
+    with postponed_signals():
+        write_through(Path(sys.argv[1]), write)
+write_through(Path(sys.argv[1]), write)
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_command_that_does_not_wait_leaves_no_temporary_file(tmp_path, times):
+    """At the first signal if nothing is postponed, else at the second."""
+    ended = program(WRITING, tmp_path / "result", times)
+    assert (ended.returncode, ended.stderr) == (143, "regnas: interrupted by SIGTERM\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+IMPORTING = """
+import os, signal, sys
+module = sys.argv[1]
+
+def interrupt(event, arguments):
+    if event == "import" and arguments[0] == module:
+        os.kill(os.getpid(), signal.SIGINT)
+
+from regnas.__main__ import main
+sys.addaudithook(interrupt)
+sys.argv = ["regnas", "compare", "a", "b"]
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "numpy", "rich.table"])
+def test_a_command_that_is_interrupted_while_it_imports_ends_as_documented(module):
+    ended = program(IMPORTING, module)
+    assert (ended.returncode, ended.stderr) == (130, "regnas: interrupted by SIGINT\n")
+
+
+def test_a_signal_changes_nothing_about_a_command_that_is_done():
+    ended = program(
+        "import os, signal; from regnas.runtime.signals import *; quit_on_signals(6); os.kill(os.getpid(), 15)"
+    )
+    assert (ended.returncode, ended.stderr) == (6, "")

@@ -53,6 +53,10 @@ def state(model):
     return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
+def files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def same(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
@@ -92,6 +96,14 @@ def test_interrupted_anywhere_and_resumed_the_bits_are_those_of_an_unbroken_trai
     trainer().train(resumed, rest, (0,), tmp_path / "broken", "")
     assert rest.seen == list(range(stop + 1, 12))
     assert same(state(resumed), state(unbroken))
+    assert files(tmp_path / "broken") == files(tmp_path / "unbroken")
+
+
+def test_a_checkpoint_that_a_killed_training_did_not_delete_goes_when_it_is_continued(tmp_path):
+    for _ in range(2):
+        trainer().train(network(), SingleNetwork(), (0,), tmp_path, "")
+        assert set(files(tmp_path)) == {"checkpoints.json", "step-8.safetensors", "step-12.safetensors"}
+        (tmp_path / "step-4.safetensors").write_bytes(b"killed after the index was written")
 
 
 def test_a_finished_training_is_only_loaded(tmp_path):
