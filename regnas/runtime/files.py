@@ -6,6 +6,7 @@ killed at any moment leaves the old file or the new one, never a part of either.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -19,9 +20,11 @@ from regnas.runtime.environment import environment_cause, environment_problem
 from regnas.runtime.printable import json_escapes
 from regnas.runtime.temporary import remove_abandoned, temporary_beside
 
+WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}  # errors of file systems without hard links
 
-def write_bytes(path: Path, content: bytes) -> None:
-    write_through(path, lambda temporary: _ignore(temporary.write_bytes(content)))
+
+def write_bytes(path: Path, content: bytes, replace: bool = True) -> None:
+    write_through(path, lambda temporary: _ignore(temporary.write_bytes(content)), replace)
 
 
 def write_text(path: Path, content: str) -> None:
@@ -45,10 +48,15 @@ def json_text(value: Any) -> str:
     return json_escapes(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
-def write_through(path: Path, write: Callable[[Path], None]) -> None:
+def write_through(path: Path, write: Callable[[Path], None], replace: bool = True) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``.
 
     Temporary files of this file that a killed process left behind are removed.
+
+    Args:
+        path: the file.
+        write: gets the temporary file.
+        replace: whether an existing file is replaced; if not, it stays as it is, also if it appears meanwhile.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,13 +67,28 @@ def write_through(path: Path, write: Callable[[Path], None]) -> None:
             temporary.chmod(allowed_by_umask)  # safetensors creates a file that only its owner can read
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
-            temporary.replace(path)
+            _publish(temporary, path, replace)
     except OSError as error:
         raise environment_problem(error, path) from error
     except Exception as error:
         if found := environment_cause(error):
             raise environment_problem(found, path) from error
         raise
+
+
+def _publish(temporary: Path, path: Path, replace: bool) -> None:
+    if replace:
+        temporary.replace(path)
+        return
+    try:
+        path.hardlink_to(temporary)  # unlike a renamed file, a link never replaces one
+    except FileExistsError:
+        return
+    except OSError as error:
+        if error.errno not in WITHOUT_LINKS:
+            raise
+        if not path.exists():
+            temporary.replace(path)
 
 
 def check_output(path: Path, suffix: str, overwrite: bool) -> None:

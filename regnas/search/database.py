@@ -10,13 +10,16 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import optuna
 from optuna.storages import RDBStorage
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
 
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem, RegnasError, first_line
+from regnas.runtime.files import write_bytes
 from regnas.search.optuna_tools import quiet_optuna
 
 # Errors of a full disk or a damaged file; which one depends on where optuna notices it.
@@ -126,6 +129,7 @@ def _create_patiently(address: str) -> RDBStorage:
     Optuna looks for the tables and then creates them, so that two processes can both find none. Creating what is still
     missing is safe to repeat.
     """
+    _create_file(address)
     for tried in range(1, CREATION_TRIES + 1):
         try:
             return RDBStorage(address)
@@ -134,6 +138,25 @@ def _create_patiently(address: str) -> RDBStorage:
                 raise
             time.sleep(random.uniform(0, min(LONGEST_PAUSE, 0.02 * 2**tried)))
     raise AssertionError
+
+
+def _create_file(address: str) -> None:
+    """Create a file of SQLite that does not exist, as a whole.
+
+    SQLite creates tables and indices one by one. If a full disk or a kill comes in between, Optuna later finds the
+    tables and does not create the indices that are missing; without them, studies can have the same name.
+    """
+    name = make_url(address).database
+    if make_url(address).get_backend_name() != "sqlite" or not name or name.startswith((":", "file:")):
+        return
+    path = Path(name)
+    if path.parent.is_dir() and not path.exists():
+        in_memory = RDBStorage("sqlite://", engine_kwargs={"poolclass": StaticPool})
+        connection = in_memory.engine.raw_connection()
+        content = connection.driver_connection.serialize()  # type: ignore[union-attr]
+        connection.close()
+        in_memory.engine.dispose()
+        write_bytes(path, content, replace=False)
 
 
 def _was_created_meanwhile(error: BaseException) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pwd
+import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -103,20 +105,21 @@ def test_processes_create_a_postgresql_database_at_the_same_moment(postgresql):
 
 def test_a_full_disk_is_a_problem_of_the_machine(tmp_path):
     program = (
-        "import resource, sys\n"
-        "from regnas.search import open_storage\n"
+        "import optuna, resource, signal, sys\n"
+        "from regnas.search.database import STORAGE_ERRORS, open_storage, storage_problem\n"
+        "storage = open_storage(sys.argv[1])\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from regnas.errors import RegnasError\n"
         "try:\n"
-        "    open_storage(sys.argv[1])\n"
-        "except RegnasError as error:\n"
-        "    print(error.exit_code, error)\n"
+        "    optuna.create_study(storage=storage)\n"
+        "except STORAGE_ERRORS as error:\n"
+        "    found = storage_problem('the study', error)\n"
+        "    print(found.exit_code, found)\n"
     )
     from benchmarks.processes import PythonProcess
 
     ended = PythonProcess("-c", program, sqlite_storage(tmp_path / "study.db")).finish()
-    assert ended.stdout.startswith("5 the study sqlite:///"), ended
+    assert ended.stdout.startswith("5 the study: "), ended
     assert "Check the free disk space" in ended.stdout
 
 
@@ -159,3 +162,37 @@ def test_a_malformed_address_is_refused_without_its_password(address):
 def test_passwords_are_neither_shown_nor_recorded(address, shown, recorded):
     assert without_password(address) == shown
     assert recorded_address(address) == recorded
+
+
+def test_a_database_whose_creation_fails_is_absent_and_is_created_as_a_whole_later(tmp_path):
+    """A full disk between a table and its index once left a database in which studies could have the same name."""
+    path = tmp_path / "study.db"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        for size in range(0, 60_000, 4096):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+            with pytest.raises(EnvironmentProblem):
+                open_storage(sqlite_storage(path))
+            assert list(tmp_path.iterdir()) == []
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    storage = open_storage(sqlite_storage(path))
+    optuna.create_study(storage=storage, study_name="one")
+    with pytest.raises(optuna.exceptions.DuplicatedStudyError):
+        optuna.create_study(storage=storage, study_name="one")
+    storage.engine.dispose()
+
+
+def test_a_file_that_another_process_creates_meanwhile_is_not_replaced(tmp_path, monkeypatch):
+    path = tmp_path / "study.db"
+    first = open_storage(sqlite_storage(path))
+    optuna.create_study(storage=first, study_name="one")
+    exists = Path.exists
+    monkeypatch.setattr(Path, "exists", lambda self: self != path and exists(self))
+    second = open_storage(sqlite_storage(path))
+    assert optuna.get_all_study_names(second) == ["one"]
+    for storage in (first, second):
+        storage.engine.dispose()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["study.db"]
