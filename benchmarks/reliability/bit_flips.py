@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.reliability.artifacts import Artifacts, make_artifacts
+from benchmarks.reliability.artifacts import CLASSES, Artifacts, make_artifacts
 from benchmarks.reliability.campaign import Attempt, Campaign, Outcome
 from regnas.errors import RegnasError
 from regnas.runtime.environment import environment_problems
@@ -179,20 +179,23 @@ def _predictions(load: Callable[[Path], Any], path: Path) -> Any:
 
 
 def _trials(made: Artifacts) -> Any:
-    from benchmarks.reliability.artifacts import CLASSES
-    from regnas.runs.config import load_config
     from regnas.search.study import Studies, open_storage, sqlite_storage
-    from regnas.supernet import space_of
 
-    space = space_of(load_config(str(made.config)).values.supernet, (1, 8, 8), CLASSES)
-    path = made.run / "study.db"
-    storage = open_storage(sqlite_storage(path))
+    storage = open_storage(sqlite_storage(made.run / "study.db"))
     try:
-        studies = Studies(storage, space)
+        studies = Studies(storage, _space(made.config))
         # The names of the searches that a run opens are known from its configuration.
         return {name: repr(studies.open(name).trials()) for name in sorted(studies.names())}
     finally:
         storage.engine.dispose()
+
+
+@cache
+def _space(config: Path) -> Any:
+    from regnas.runs.config import load_config
+    from regnas.supernet import space_of
+
+    return space_of(load_config(str(config)).values.supernet, (1, 8, 8), CLASSES)
 
 
 def _checkpoint(folder: Path) -> Any:
