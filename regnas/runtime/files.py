@@ -95,8 +95,10 @@ def sha256_of(path: Path) -> str:
     try:
         with path.open("rb") as source:
             return hashlib.file_digest(source, "sha256").hexdigest()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ArtifactError(f"{path} is missing") from None
+    except (IsADirectoryError, ValueError):  # a zero character is a ValueError
+        raise ArtifactError(f"{path} must be a file") from None
 
 
 def check_sha256(path: Path, expected: str) -> None:
@@ -113,8 +115,10 @@ def read_json(path: Path) -> Any:
         if size > JSON_LIMIT:
             raise ArtifactError(f"{path} has {size:,} bytes, over the limit of {JSON_LIMIT:,} for JSON")
         return parse_json(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ArtifactError(f"{path} is missing") from None
+    except IsADirectoryError:
+        raise ArtifactError(f"{path} must be a file") from None
     except ValueError as error:
         raise ArtifactError(f"{path} is damaged: it is not JSON ({first_line(error)})") from None
 

@@ -177,3 +177,11 @@ def test_a_list_has_entries_of_one_kind(tmp_path, content):
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(ArtifactError, match=r"x\.json is damaged: it (must hold a list of texts|holds no table)"):
         files.read_sealed_list(tmp_path / "x.json", str, "texts")
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused_by_name(tmp_path):
+    for read in (files.read_json, files.sha256_of):
+        with pytest.raises(ArtifactError, match="must be a file"):
+            read(tmp_path)
+        with pytest.raises(ArtifactError, match="is missing"):
+            read(tmp_path / "absent")
