@@ -60,7 +60,7 @@ class Study:
 
     def trials(self) -> list[Trial]:
         """Return the complete trials; refuse a record that lost some, or that something else than regnas wrote."""
-        with damage_refused(f"the study {self._study.study_name} cannot be read"):
+        with damage_refused(f"the study {self._study.study_name} cannot be read"), quiet_optuna():
             found = self._study.get_trials(deepcopy=False)
         for number, frozen in enumerate(found):
             if frozen.number != number:
@@ -109,7 +109,7 @@ class Studies:
 
     def names(self) -> set[str]:
         """Return the names of the searches on record."""
-        with damage_refused("the names of the studies cannot be read"):
+        with damage_refused("the names of the studies cannot be read"), quiet_optuna():
             known = optuna.get_all_study_names(self.storage)
         return {name.removeprefix(self.run) for name in known if name.startswith(self.run)}
 
