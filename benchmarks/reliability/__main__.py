@@ -15,6 +15,9 @@ CAMPAIGNS: dict[str, str] = {
     "kills": "benchmarks.reliability.kills",
     "full_disk": "benchmarks.reliability.full_disk",
     "signals": "benchmarks.reliability.signals",
+    "fuzzing": "benchmarks.reliability.fuzzing",
+    "bit_flips": "benchmarks.reliability.bit_flips",
+    "guided": "benchmarks.reliability.guided",
 }
 
 

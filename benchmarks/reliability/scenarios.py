@@ -24,6 +24,7 @@ from benchmarks.processes import Outcome, PythonProcess
 from benchmarks.reliability.targets import TAG, Target, heeds
 from benchmarks.reliability.victim import Plan
 from benchmarks.tiny import CONFIG, UPDATE, write_arrays
+from regnas.runtime.files import SEAL
 
 ROOT = Path(__file__).parents[2]
 SECONDS_TO_END = 300.0
@@ -303,7 +304,7 @@ def contents(folder: Path) -> dict[str, Any]:
             found[name] = "a folder"
         elif path.name == "run.json":
             facts = json.loads(path.read_text())
-            found[name] = {key: value for key, value in facts.items() if key not in ("timings", "id")}
+            found[name] = {key: value for key, value in facts.items() if key not in ("timings", "id", SEAL)}
         elif path.name == "study.db":
             found[name] = _candidates(path)
         elif path.name not in (".lock", "run.log"):

@@ -6,7 +6,6 @@ The network takes ``images`` [batch, C, H, W], already preprocessed, and gives `
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from torch import Tensor, nn
 from regnas.data import Preprocessing
 from regnas.errors import ArtifactError, EnvironmentProblem, first_line
 from regnas.family.manifest.metadata import CLASSES, INPUT_SHAPE, MODEL, NEEDED, PREPROCESSING
+from regnas.runtime.files import parse_json
 from regnas.supernet import InputShape
 
 INPUT = "images"
@@ -41,12 +41,17 @@ class ExportedNetwork:
 class OnnxNetwork(nn.Module):
     """A session of onnxruntime as a module; it runs on the CPU, wherever the images are."""
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Any, path: Path) -> None:
         super().__init__()
         self.session = session
+        self.path = path
 
     def forward(self, images: Tensor) -> Tensor:
-        (logits,) = self.session.run([OUTPUT], {INPUT: np.ascontiguousarray(images.cpu().numpy())})
+        inputs = {INPUT: np.ascontiguousarray(images.cpu().numpy())}
+        try:
+            (logits,) = self.session.run([OUTPUT], inputs)
+        except Exception as error:  # running a damaged network raises almost anything
+            raise ArtifactError(f"{self.path} is damaged: it cannot be run: {first_line(error)}") from error
         return torch.from_numpy(logits)
 
 
@@ -70,7 +75,7 @@ def read_onnx(path: Path) -> ExportedNetwork:
     _check_signature(path, session, shape, len(classes))
     channels, height, width = shape
     return ExportedNetwork(
-        metadata[MODEL], OnnxNetwork(session), tuple(classes), (channels, height, width), preprocessing
+        metadata[MODEL], OnnxNetwork(session, path), tuple(classes), (channels, height, width), preprocessing
     )
 
 
@@ -116,8 +121,8 @@ def _kept_elsewhere(message: Any) -> Iterator[str]:
 
 def _json(path: Path, metadata: Mapping[str, str], key: str) -> Any:
     try:
-        return json.loads(metadata[key])
-    except (ValueError, RecursionError) as error:
+        return parse_json(metadata[key])
+    except ValueError as error:
         raise ArtifactError(f"{path}: {key} in its metadata is not JSON ({error})") from None
 
 

@@ -20,7 +20,7 @@ from regnas.components.rate import format_rate
 from regnas.errors import ArtifactError
 from regnas.flips import Predictions, negative_flip_rate
 from regnas.losses import CrossEntropy, KnowledgeDistillation, LogitDifferenceInhibition
-from regnas.runtime.files import digest_of, read_json, write_json
+from regnas.runtime.files import digest_of, read_sealed_list, write_sealed_list
 from regnas.runtime.randomness import Key
 from regnas.search import Measures, Reward, excess_over, violation_of
 from regnas.search.evaluation import Evaluator
@@ -163,11 +163,11 @@ class Polisher:
         self, members: Mapping[str, Architecture], alphas: Sequence[float | None], ends: Ends, record: Path
     ) -> list[Point]:
         """Measure the points that are not on record."""
-        known = _recorded(record) if record.exists() else {}
+        known = recorded_points(record) if record.exists() else {}
         for alpha in alphas:
             if alpha not in known:
                 known[alpha] = self._measured(members, alpha, None if alpha is None else ends.at(alpha))
-        write_json(record, [point.to_json() for point in known.values()])
+        write_sealed_list(record, [point.to_json() for point in known.values()])
         return [known[alpha] for alpha in alphas]
 
     def _training(self, members: Mapping[str, Architecture]) -> ForkedTraining:
@@ -200,8 +200,9 @@ def prefer(points: Sequence[Point], max_nfr: float | None) -> Point:
     return min(points, key=lambda point: (point.violation(max_nfr), -point.reward))
 
 
-def _recorded(path: Path) -> dict[float | None, Point]:
+def recorded_points(path: Path) -> dict[float | None, Point]:
+    """Return the measured points of an interrupted polishing by alpha; None stands for the unchanged weights."""
     try:
-        return {point["alpha"]: Point(**point) for point in read_json(path)}
+        return {point["alpha"]: Point(**point) for point in read_sealed_list(path, dict, "tables")}
     except (KeyError, TypeError) as error:
         raise ArtifactError(f"{path} is damaged ({error!r}). Delete it, and the points are measured again.") from None

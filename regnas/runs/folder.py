@@ -12,13 +12,17 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
-from regnas.runtime.files import digest_of, read_json, require_keys, write_json
+from regnas.family.manifest.tables import JsonTable
+from regnas.runtime.files import digest_of, read_sealed_json, write_sealed_json
 from regnas.runtime.lock import LOCK
 from regnas.runtime.machine import differences
 from regnas.runtime.progress import in_stage
 
 RUN = "run.json"
 FORMAT = 1
+REQUIRED = (
+    "format", "name", "digest", "threads", "versions", "machine", "data", "timings", "configuration",
+)  # fmt: skip
 CONDITIONS = ("threads", "processes", "versions")  # facts of their own, beside those of the machine
 CLIPPING = "clipping"  # a fact: clipped steps of each training that has no record of its own
 Reuse = Literal["refuse", "resume", "overwrite"]
@@ -83,10 +87,8 @@ class RunFolder:
     def open(cls, path: Path, reads_only: bool = False) -> RunFolder:
         if not (path / RUN).exists():
             raise ArtifactError(f"{path} is not a run folder: it has no {RUN}")
-        facts = read_json(path / RUN)
-        if not isinstance(facts, dict):
-            raise ArtifactError(f"{path / RUN} is damaged: it holds no table")
-        require_keys(facts, ("format", "name", "digest", "configuration", "machine", "timings"), path / RUN)
+        facts = read_sealed_json(path / RUN)
+        _check_facts(facts, path / RUN)
         return cls(path, facts, reads_only)
 
     @property
@@ -110,7 +112,7 @@ class RunFolder:
 
     def save(self) -> None:
         if not self.reads_only:
-            write_json(self.path / RUN, self.facts)
+            write_sealed_json(self.path / RUN, self.facts)
 
     def check_machine(self, machine: dict[str, Any], allow_inexact: bool) -> None:
         """Refuse to continue under other conditions unless the user allows it: they change the bits of the result.
@@ -185,6 +187,29 @@ def check_space(path: Path, needed_bytes: int) -> None:
             f"{path} must have about {needed_bytes / 2**20:,.0f} MiB of free disk, got {free / 2**20:,.0f} MiB. "
             "Free some space, or choose another `out`."
         )
+
+
+def _check_facts(facts: dict[str, Any], path: Path) -> None:
+    """Refuse facts of a wrong kind; optional ones may be absent."""
+    run = JsonTable.of(facts, path, "the run", REQUIRED)
+    for key in ("name", "digest"):
+        run.text(key)
+    for key in ("configuration", "versions", *(each for each in (CLIPPING, "added_budgets") if each in facts)):
+        run.table(key)
+    for key in ("threads", *(each for each in ("processes", "supernet_training_macs") if each in facts)):
+        run.count(key)
+    machine = JsonTable.of(run.table("machine"), path, "the machine", ("platform", "device"))
+    for key in ("platform", "device"):
+        machine.text(key)
+    timings = JsonTable.of(run.table("timings"), path, "the timings", ())
+    for stage in timings.value:
+        timings.number(stage)
+    if facts["data"] is not None:
+        data = JsonTable.of(run.table("data"), path, "the data", ("digest", "splits"))
+        data.text("digest")
+        splits = JsonTable.of(data.table("splits"), path, "the splits", ())
+        for name in splits.value:
+            JsonTable.of(splits.table(name), path, f"the {name} split", ("digest",)).text("digest")
 
 
 def _clear(path: Path) -> None:

@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from regnas.components.registry import nearest
-from regnas.errors import ConfigurationError
+from regnas.errors import ConfigurationError, first_line
+from regnas.runtime.files import is_deeper
 
 PRESETS = "search_configs"
+SIZE_LIMIT = 256 * 2**10  # bytes of a file; a configuration has a few thousand
+DEPTH_LIMIT = 32
+DOT_LIMIT = 1000  # in a line
 
 # Changes of a configuration: {"training.epochs": 3}, or texts as on the command line: ["training.epochs=3"].
 Changes = Mapping[str, Any] | Sequence[str]
@@ -20,10 +24,14 @@ Changes = Mapping[str, Any] | Sequence[str]
 def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any]]:
     """Read a file or a preset: its name, and its content after the changes."""
     path = _find(source)
+    with path.open("rb") as file:
+        content = file.read(SIZE_LIMIT + 1)
+    if len(content) > SIZE_LIMIT:
+        raise ConfigurationError(f"{source} has more than {SIZE_LIMIT:,} bytes, the limit for a configuration")
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{source} is not TOML: {error}") from None
+        table = _parse(content.decode("utf-8"))
+    except ValueError as error:
+        raise ConfigurationError(f"{source} is not TOML: {first_line(error)}") from None
     change(table, changes)
     return Path(source).stem, table
 
@@ -65,6 +73,18 @@ def change(table: dict[str, Any], changes: Changes) -> None:
     """Write the changes into the table, in place."""
     for key, value in parse_changes(changes).items():
         _assign(table, key, value)
+    if is_deeper(table, DEPTH_LIMIT):
+        raise ConfigurationError(f"a configuration must be nested at most {DEPTH_LIMIT} deep")
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """Parse TOML in bounded time: tomllib takes seconds for a key of thousands of parts, and recurs for brackets."""
+    if any(line.count(".") > DOT_LIMIT for line in text.splitlines()):
+        raise ValueError(f"a line must have at most {DOT_LIMIT:,} dots")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(f"it must be nested at most {DEPTH_LIMIT} deep") from None
 
 
 def _parse_change(text: str) -> tuple[str, Any]:
@@ -72,8 +92,8 @@ def _parse_change(text: str) -> tuple[str, Any]:
     if not equals or not key.strip():
         raise ConfigurationError(f'`set` must be KEY=VALUE, such as training.epochs=3, got "{text}"')
     try:
-        return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        return key.strip(), _parse(f"value = {value}")["value"]
+    except ValueError:
         return key.strip(), value  # a bare word is a text, as on every command line
 
 

@@ -11,16 +11,21 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
+from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem, first_line
 from regnas.runtime.environment import environment_cause, environment_problem
 from regnas.runtime.printable import json_escapes
 from regnas.runtime.temporary import remove_abandoned, temporary_beside
 
 WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}  # errors of file systems without hard links
+JSON_LIMIT = 64 * 2**20  # bytes
+DEPTH_LIMIT = 100
+ENTRIES = "entries"  # the key of a list in a sealed table
+TOO_DEEP = f"it must be nested at most {DEPTH_LIMIT} deep"
+SEAL = "content_sha256"  # the key of a table that holds the digest of all other keys
 
 
 def write_bytes(path: Path, content: bytes, replace: bool = True) -> None:
@@ -112,8 +117,10 @@ def sha256_of(path: Path) -> str:
     try:
         with path.open("rb") as source:
             return hashlib.file_digest(source, "sha256").hexdigest()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ArtifactError(f"{path} is missing") from None
+    except (IsADirectoryError, ValueError):  # a zero character is a ValueError
+        raise ArtifactError(f"{path} must be a file") from None
 
 
 def check_sha256(path: Path, expected: str) -> None:
@@ -124,12 +131,82 @@ def check_sha256(path: Path, expected: str) -> None:
 
 
 def read_json(path: Path) -> Any:
+    """Read a JSON file of bounded size and depth."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        size = path.stat().st_size
+        if size > JSON_LIMIT:
+            raise ArtifactError(f"{path} has {size:,} bytes, over the limit of {JSON_LIMIT:,} for JSON")
+        return parse_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
         raise ArtifactError(f"{path} is missing") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ArtifactError(f"{path} is damaged: it is not JSON ({error})") from None
+    except IsADirectoryError:
+        raise ArtifactError(f"{path} must be a file") from None
+    except ValueError as error:
+        raise ArtifactError(f"{path} is damaged: it is not JSON ({first_line(error)})") from None
+
+
+def parse_json(content: str | bytes) -> Any:
+    """Parse JSON in UTF-8; raise a ``ValueError`` if it is not JSON, or is nested more than ``DEPTH_LIMIT`` deep."""
+    try:
+        value = json.loads(content.decode("utf-8") if isinstance(content, bytes) else content)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    if is_deeper(value, DEPTH_LIMIT):
+        raise ValueError(TOO_DEEP)
+    return value
+
+
+def is_deeper(value: Any, limit: int) -> bool:
+    """Tell whether tables and lists are nested more than ``limit`` deep, without recursion."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, dict | list)
+        ]
+    return bool(level)
+
+
+def sealed(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON table with its own digest, which ``unsealed`` checks."""
+    plain = json.loads(json.dumps(table))  # numbers as keys become texts before the keys are sorted
+    plain.pop(SEAL, None)
+    return {**plain, SEAL: digest_of(plain)}
+
+
+def write_sealed_json(path: Path, table: Mapping[str, Any]) -> None:
+    write_json(path, sealed(table))
+
+
+def write_sealed_list(path: Path, entries: Sequence[Any]) -> None:
+    write_sealed_json(path, {ENTRIES: list(entries)})
+
+
+def read_sealed_json(path: Path) -> dict[str, Any]:
+    """Read a table, and check it against its own digest; files of earlier versions have none."""
+    return unsealed(read_json(path), path)
+
+
+def read_sealed_list(path: Path, kind: type, word: str) -> list[Any]:
+    """Read a list whose entries are all of one kind; files of earlier versions hold the bare list."""
+    content = read_json(path)
+    entries = content if isinstance(content, list) else unsealed(content, path).get(ENTRIES)
+    if not isinstance(entries, list) or not all(isinstance(entry, kind) for entry in entries):
+        raise ArtifactError(f"{path} is damaged: it must hold a list of {word}")
+    return entries
+
+
+def unsealed(content: Any, path: object) -> dict[str, Any]:
+    """Check what ``sealed`` returned, as it was read from a file; return the table without its digest."""
+    if not isinstance(content, dict):
+        raise ArtifactError(f"{path} is damaged: it holds no table")
+    table = dict(content)
+    recorded = table.pop(SEAL, None)
+    if recorded is not None and recorded != digest_of(table):
+        raise ArtifactError(f"{path} is damaged: its content is not what its own digest says")
+    return table
 
 
 def digest_of(value: Any) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError, first_line
+from regnas.runtime.files import parse_json
 
 METADATA = "__metadata__"
 HEADER_LIMIT = 16 * 2**20
@@ -48,12 +49,12 @@ def read_header(path: Path) -> tuple[dict[str, StoredTensor], dict[str, str]]:
             length = int.from_bytes(source.read(_LENGTH), "little")
             if size < _LENGTH or length > min(HEADER_LIMIT, size - _LENGTH):
                 raise _refusal(path, f"it declares a header of {length:,} bytes and has {size:,} bytes")
-            header = json.loads(source.read(length))
+            header = parse_json(source.read(length))
     except FileNotFoundError:
         raise ArtifactError(f"{path} is missing") from None
     except OSError as error:
         raise ArtifactError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _refusal(path, f"its header is not JSON: {first_line(error)}") from None
     if not isinstance(header, dict):
         raise _refusal(path, "its header is not a table")

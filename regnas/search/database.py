@@ -10,6 +10,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import optuna
@@ -19,6 +20,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlche
 from sqlalchemy.pool import StaticPool
 
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem, RegnasError, first_line
+from regnas.runtime.environment import environment_cause
 from regnas.runtime.files import write_bytes
 from regnas.search.optuna_tools import quiet_optuna
 
@@ -96,14 +98,29 @@ def open_storage(address: str) -> RDBStorage:
     check_address(address)
     shown = without_password(address)
     try:
-        with quiet_optuna():
+        with damage_refused(f"the study {shown} cannot be opened"), quiet_optuna():
             return _create_patiently(address)
     except ImportError:
         raise EnvironmentProblem(
             f"{shown} needs a driver that is not installed. For PostgreSQL: pip install 'regnas[postgresql]'"
         ) from None
+
+
+@contextmanager
+def damage_refused(what: str) -> Iterator[None]:
+    """Turn errors of reading a storage into one line; ``what`` is the start of it: "the study x cannot be read"."""
+    try:
+        yield
+    except RegnasError:
+        raise
     except STORAGE_ERRORS as error:
-        raise storage_problem(f"the study {shown} cannot be opened", error) from None
+        raise storage_problem(what, error) from None
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:  # optuna does not check the values of a damaged database
+        if environment_cause(error) is not None:
+            raise
+        raise ArtifactError(f"{what}: {hide_passwords(first_line(error))}") from None
 
 
 def storage_problem(what: str, error: BaseException) -> RegnasError:

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import optuna
 from optuna.storages import RDBStorage
 
 from regnas.errors import ArtifactError, EnvironmentProblem, first_line
-from regnas.search.database import STORAGE_ERRORS, hide_passwords, open_storage, storage_problem
+from regnas.runtime.files import SEAL, digest_of
+from regnas.search.database import STORAGE_ERRORS, damage_refused, hide_passwords, open_storage
 from regnas.search.feasibility import violation_of
 from regnas.search.optuna_tools import distributions, quiet_optuna
 from regnas.search.recording import TrialWriter
 from regnas.search.rewards import Measures
 from regnas.space import Architecture, SearchSpace
+
+READ = ("architecture", "macs", "top1", "nfr", "chain", "excess_nfr")  # what a trial is read from
 
 
 @dataclass(frozen=True)
@@ -46,19 +50,22 @@ class Study:
 
     def __init__(self, storage: str | RDBStorage, name: str, space: SearchSpace) -> None:
         self._distributions = distributions(space)
-        try:
+        with damage_refused(f"the study {name} cannot be opened"):
             opened = open_storage(storage) if isinstance(storage, str) else storage
             with quiet_optuna():
                 self._study = optuna.create_study(
                     storage=opened, study_name=name, direction="maximize", load_if_exists=True
                 )
             self._writer = TrialWriter(opened, self._study)
-        except STORAGE_ERRORS as error:
-            raise storage_problem(f"the study {name} cannot be opened", error) from None
 
     def trials(self) -> list[Trial]:
-        found = self._study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
-        return [_trial(frozen) for frozen in found]
+        """Return the complete trials; refuse a record that lost some, or that something else than regnas wrote."""
+        with damage_refused(f"the study {self._study.study_name} cannot be read"), quiet_optuna():
+            found = self._study.get_trials(deepcopy=False)
+        for number, frozen in enumerate(found):
+            if frozen.number != number:
+                raise ArtifactError(f"the study {self._study.study_name} is damaged: trial {number} is missing")
+        return [_trial(frozen) for frozen in found if frozen.state == optuna.trial.TrialState.COMPLETE]
 
     def record(self, trials: Sequence[Trial]) -> None:
         """Write all trials or none to the database."""
@@ -75,14 +82,17 @@ class Study:
             params=genes,
             distributions={gene: self._distributions[gene] for gene in genes},
             value=trial.reward,
-            user_attrs={
-                "architecture": trial.architecture.to_json(),
-                "macs": trial.macs,
-                "top1": trial.measures.top1,
-                "nfr": dict(trial.measures.nfr),
-                **({"chain": [member.to_json() for member in trial.chain]} if trial.chain else {}),
-                **({} if trial.excess is None else {"excess_nfr": trial.excess, "feasible": trial.violation == 0}),
-            },
+            user_attrs=_sealed(
+                {
+                    "architecture": trial.architecture.to_json(),
+                    "macs": trial.macs,
+                    "top1": trial.measures.top1,
+                    "nfr": dict(trial.measures.nfr),
+                    **({"chain": [member.to_json() for member in trial.chain]} if trial.chain else {}),
+                    **({} if trial.excess is None else {"excess_nfr": trial.excess, "feasible": trial.violation == 0}),
+                },
+                trial.reward,
+            ),
         )
 
 
@@ -99,7 +109,8 @@ class Studies:
 
     def names(self) -> set[str]:
         """Return the names of the searches on record."""
-        known = optuna.get_all_study_names(self.storage)
+        with damage_refused("the names of the studies cannot be read"), quiet_optuna():
+            known = optuna.get_all_study_names(self.storage)
         return {name.removeprefix(self.run) for name in known if name.startswith(self.run)}
 
 
@@ -107,13 +118,25 @@ def sqlite_storage(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
+def _sealed(attributes: dict[str, Any], reward: float) -> dict[str, Any]:
+    """Add the digest of what a trial is read from."""
+    return {**attributes, SEAL: _digest(attributes, reward)}
+
+
+def _digest(attributes: Mapping[str, Any], reward: float) -> str:
+    return digest_of([{key: value for key, value in attributes.items() if key in READ}, reward])
+
+
 def _trial(frozen: optuna.trial.FrozenTrial) -> Trial:
     try:
-        attributes: Mapping[str, object] = frozen.user_attrs
-        measures = Measures(float(attributes["top1"]), dict(attributes["nfr"]))  # type: ignore[arg-type,call-overload]
+        attributes: Mapping[str, Any] = frozen.user_attrs
+        reward = float(frozen.value)  # type: ignore[arg-type]
+        if SEAL in attributes and attributes[SEAL] != _digest(attributes, reward):
+            raise ArtifactError(f"trial {frozen.number} of the study is damaged: it is not what its own digest says")
+        measures = Measures(float(attributes["top1"]), dict(attributes["nfr"]))
         architecture = Architecture.from_json(attributes["architecture"])
-        chain = tuple(Architecture.from_json(member) for member in attributes.get("chain", ()))  # type: ignore[attr-defined]
-        excess = None if attributes.get("excess_nfr") is None else float(attributes["excess_nfr"])  # type: ignore[arg-type]
-        return Trial(architecture, int(attributes["macs"]), measures, float(frozen.value), chain, excess)  # type: ignore[call-overload,arg-type]
+        chain = tuple(Architecture.from_json(member) for member in attributes.get("chain", ()))
+        excess = None if attributes.get("excess_nfr") is None else float(attributes["excess_nfr"])
+        return Trial(architecture, int(attributes["macs"]), measures, reward, chain, excess)
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"trial {frozen.number} of the study was not written by regnas ({error!r})") from None

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from regnas.errors import ArtifactError
-from regnas.runtime.files import read_json, require_keys, write_json
+from regnas.runtime.files import read_sealed_json, require_keys, write_sealed_json
 from regnas.space.architecture import Architecture, Block
 from regnas.space.budget import Cost
 from regnas.space.graph import reachable
@@ -104,10 +104,10 @@ class LatencyTable:
 
     @classmethod
     def load(cls, path: Path) -> LatencyTable:
-        return cls.from_json(read_json(path), path)
+        return cls.from_json(read_sealed_json(path), path)
 
     def save(self, path: Path) -> None:
-        write_json(path, self.to_json())
+        write_sealed_json(path, self.to_json())
 
     def require(self, space: SearchSpace, input_shape: tuple[int, int, int], classes: int, source: Path) -> None:
         """Refuse a table that was measured for another space, input shape or number of classes."""

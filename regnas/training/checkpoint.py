@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from regnas.errors import ArtifactError
-from regnas.runtime.files import read_json, write_json
+from regnas.runtime.files import read_json, read_sealed_json, write_json, write_sealed_json
 from regnas.runtime.tensors import load_tensors, save_tensors
 
 INDEX = "checkpoints.json"
@@ -46,7 +46,7 @@ def save_checkpoint(folder: Path, step: int, parts: dict[str, dict[str, Tensor]]
     if interrupted:
         entry[INTERRUPTED] = True
     planned = [old for old in _entries(folder) if old["step"] != step and INTERRUPTED not in old]
-    write_json(folder / INDEX, {"checkpoints": [entry, *planned][:KEPT]})
+    write_sealed_json(folder / INDEX, {"checkpoints": [entry, *planned][:KEPT]})
     remove_unnamed(folder)
     return path
 
@@ -100,7 +100,7 @@ def _entries(folder: Path) -> list[dict[str, Any]]:
         return [
             {"step": int(entry["step"]), "file": Path(entry["file"]).name, "sha256": str(entry["sha256"])}
             | ({INTERRUPTED: True} if entry.get(INTERRUPTED) else {})
-            for entry in read_json(index)["checkpoints"]
+            for entry in read_sealed_json(index)["checkpoints"]
         ]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"{index} is damaged ({error!r}). Delete the folder to train again.") from None

@@ -17,7 +17,7 @@ from regnas.data import Split
 from regnas.errors import ConfigurationError
 from regnas.report.update.curves import EpochRates, FlipsByEpoch, SplitRates
 from regnas.runs.folder import RunFolder
-from regnas.runtime.files import read_json
+from regnas.runtime.files import read_sealed_list
 from regnas.runtime.progress import track
 from regnas.updates.config import EVERY_METHOD, UpdateConfig, check_by_epoch
 from regnas.updates.job import UpdateJob
@@ -32,7 +32,7 @@ OldAnswers = dict[tuple[int, Model, str, int], NDArray[np.int64]]  # by seed, mo
 def remembered_by_epoch(folder: RunFolder, values: UpdateConfig, asked: Iterable[str]) -> list[str]:
     """Return the methods of the configuration, of this call and of earlier calls: a later report keeps all curves."""
     path = folder.path / BY_EPOCH
-    labels = [*values.by_epoch, *(read_json(path) if path.exists() else []), *asked]
+    labels = [*values.by_epoch, *(read_sealed_list(path, str, "texts") if path.exists() else []), *asked]
     check_asked_by_epoch(labels, values)
     return list(dict.fromkeys(labels))
 

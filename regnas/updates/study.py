@@ -18,7 +18,7 @@ from regnas.report.update.results import UpdateResult
 from regnas.runs.config import LoadedConfig
 from regnas.runs.folder import RunFolder
 from regnas.runs.tables import describe
-from regnas.runtime.files import write_json
+from regnas.runtime.files import write_sealed_list
 from regnas.runtime.memory import LazyMapping
 from regnas.runtime.progress import track
 from regnas.updates.config import UpdateConfig
@@ -68,11 +68,11 @@ def run_update(
     followed = remembered_by_epoch(folder, config.values, by_epoch)
     watched = watched_variants(config.values, variants, followed)
     if followed:
-        write_json(folder.path / BY_EPOCH, followed)
+        write_sealed_list(folder.path / BY_EPOCH, followed)
     job = watching(job, watched)
     curves = {sweep: plan_sweep(job, sweep) for sweep in swept.values()}
     if swept:  # and all can be planned: a bad one would be in the way for good
-        write_json(folder.path / SWEEPS, list(swept))
+        write_sealed_list(folder.path / SWEEPS, list(swept))
     wanted = [model for variant in variants for model in variant.plan]
     wanted += [*plain, *floor]
     wanted += [model for curve in curves.values() for plan in curve.values() for model in plan]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from regnas.errors import ConfigurationError
 from regnas.report.update.curves import SweepResult
 from regnas.runs.folder import RunFolder
-from regnas.runtime.files import read_json
+from regnas.runtime.files import read_sealed_list
 from regnas.runtime.progress import track
 from regnas.updates.job import UpdateJob
 from regnas.updates.methods import METHODS, Method
@@ -73,7 +73,7 @@ class Sweep:
 def remembered_sweeps(folder: RunFolder, asked: Sequence[str]) -> dict[str, Sweep]:
     """Return the sweeps of this call and of earlier calls, by their texts: a later report keeps all curves."""
     path = folder.path / SWEEPS
-    texts = [*(read_json(path) if path.exists() else []), *asked]
+    texts = [*(read_sealed_list(path, str, "texts") if path.exists() else []), *asked]
     sweeps = {str(sweep): (text, sweep) for text, sweep in ((text, Sweep.parse(text)) for text in texts)}
     return dict(sweeps.values())
 

@@ -12,6 +12,7 @@ from PIL import Image
 from benchmarks.tiny import CONFIG, write_tiny
 from regnas import cli
 from regnas.cli import exit_code
+from regnas.runtime.files import write_sealed_json
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_other_threads_need_a_word_from_the_user(command, run_copy):
     run, _ = run_copy
     facts = json.loads((run / "run.json").read_text())
     facts["threads"] = 64
-    (run / "run.json").write_text(json.dumps(facts))
+    write_sealed_json(run / "run.json", facts)
     code, lines = command("report", run)
     assert code == 2
     assert "(threads: 64 -> 1)" in lines[0]
@@ -214,7 +215,7 @@ def test_other_data_under_the_same_name_is_found(command, run_copy, tmp_path):
     run, _ = run_copy
     facts = json.loads((run / "run.json").read_text())
     facts["data"]["digest"] = "0" * 64
-    (run / "run.json").write_text(json.dumps(facts))
+    write_sealed_json(run / "run.json", facts)
     code, lines = command("report", run)
     assert code == 3
     assert "the data set is not the one that" in lines[0]

@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from benchmarks.processes import regnas, start_regnas
+from regnas.runtime.files import write_sealed_json
 
 pytestmark = pytest.mark.slow
 
@@ -133,7 +134,7 @@ def test_an_export_says_that_it_has_the_members_of_an_earlier_polishing(polished
     run = shutil.copytree(polished_run, tmp_path / "run")
     facts = json.loads((run / "run.json").read_text())
     facts["polish"]["alpha"] = 0.25  # `regnas polish RUN --alpha 0.25`, killed after it began
-    (run / "run.json").write_text(json.dumps(facts))
+    write_sealed_json(run / "run.json", facts)
     exported = command("export", run)
     assert f"Continue it with: regnas polish {run} --alpha 0.25\n" in exported.stdout
 

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 
 from benchmarks.tiny import write_tiny
 from regnas.networks import SmallResNet
+from regnas.runtime.files import write_sealed_json
 from tests.cli.update_runs import change, nothing_was_trained, tree
 
 NETWORK = '{ name = "small_resnet", widths = [4, 8] }'
@@ -187,11 +188,11 @@ def test_resume_with_another_configuration_is_refused_with_the_difference(refusa
 def test_other_data_or_threads_are_found(refusal, run_copy):
     run, _ = run_copy
     facts = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps(facts | {"threads": 64}))
+    write_sealed_json(run / "run.json", facts | {"threads": 64})
     code, lines = refusal("update", run)
     assert (code, len(lines)) == (2, 1)
     assert "(threads: 64 -> 1)" in lines[0]
-    (run / "run.json").write_text(json.dumps(facts | {"data": facts["data"] | {"digest": "0" * 64}}))
+    write_sealed_json(run / "run.json", facts | {"data": facts["data"] | {"digest": "0" * 64}})
     code, lines = refusal("update", run)
     assert (code, len(lines)) == (3, 1)
     assert "the data set is not the one that" in lines[0]

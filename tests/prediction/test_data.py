@@ -15,6 +15,7 @@ from regnas.data.image_transforms import Center
 from regnas.errors import ArtifactError, ConfigurationError, DataError
 from regnas.prediction.data import Reading, samples_of
 from regnas.runs.folder import RUN
+from regnas.runtime.files import write_sealed_json
 from tests.data.photographs import make_photographs
 from tests.prediction.folders import write_folder, write_picture
 
@@ -134,7 +135,7 @@ def test_other_data_than_those_of_the_run_are_found(finished_run, tmp_path):
     shutil.copy(finished_run / RUN, tmp_path / RUN)
     facts = json.loads((tmp_path / RUN).read_text())
     facts["data"]["splits"]["report"]["digest"] = "0" * 64
-    (tmp_path / RUN).write_text(json.dumps(facts))
+    write_sealed_json(tmp_path / RUN, facts)
     with pytest.raises(ArtifactError, match=r"must be the one that the run started with, digest 000000000000…"):
         read(tmp_path)
     assert len(read(tmp_path, "search")) == 60

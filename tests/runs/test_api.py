@@ -16,7 +16,7 @@ import regnas
 from benchmarks.tiny import write_tiny
 from regnas.errors import ArtifactError, ConfigurationError, DataError
 from regnas.report.update.results import UpdateResult
-from regnas.runtime.files import digest_of
+from regnas.runtime.files import digest_of, read_sealed_json, write_sealed_json
 from regnas.training import SupernetObjective
 
 
@@ -35,13 +35,13 @@ def reconfigure(run, change):
     facts = json.loads((run / "run.json").read_text())
     change(facts["configuration"])
     facts["digest"] = digest_of(facts["configuration"])
-    (run / "run.json").write_text(json.dumps(facts))
+    write_sealed_json(run / "run.json", facts)
 
 
 def test_an_opened_run_has_its_family_its_flips_and_its_report(finished_run):
     run = regnas.open_run(finished_run)
     assert run.path == finished_run
-    assert run.flips.to_dict() == json.loads((finished_run / "report" / "flips.json").read_text())
+    assert run.flips.to_dict() == read_sealed_json(finished_run / "report" / "flips.json")
     assert run.flips.methods[0].pairs[-1].new == "large"
     assert list(run.family) == ["small", "medium", "large"]
     assert run.family is run.family
@@ -89,7 +89,7 @@ def test_a_damaged_report_is_one_line_with_the_file_the_key_and_the_command(
     stored = run / "report" / name
     content = json.loads(stored.read_text())
     del content["methods"][0]["title"]
-    stored.write_text(json.dumps(content))
+    write_sealed_json(stored, content)
     with pytest.raises(ArtifactError) as caught:
         read(run)
     assert (

@@ -137,3 +137,51 @@ def test_files_have_the_permissions_that_the_umask_leaves(tmp_path, umask, mode)
         "text": mode,
         "x.safetensors": mode,
     }
+
+
+def test_json_that_is_nested_too_deeply_or_too_large_is_refused_before_anything_recurs(tmp_path, monkeypatch):
+    path = tmp_path / "x.json"
+    for depth in (files.DEPTH_LIMIT + 1, 900, 100_000):
+        path.write_text("[" * depth + "]" * depth)
+        with pytest.raises(ArtifactError, match=r"x\.json is damaged: it is not JSON \(it must be nested at most 100"):
+            files.read_json(path)
+    path.write_text("[" * files.DEPTH_LIMIT + "]" * files.DEPTH_LIMIT)
+    files.read_json(path)
+    path.write_text("9" * 5000)  # more digits than Python converts
+    with pytest.raises(ArtifactError, match=r"x\.json is damaged: it is not JSON"):
+        files.read_json(path)
+    monkeypatch.setattr(files, "JSON_LIMIT", 10)
+    with pytest.raises(ArtifactError, match=r"x\.json has 5,000 bytes, over the limit of 10 for JSON"):
+        files.read_json(path)
+
+
+def test_every_changed_value_of_a_sealed_file_is_found(tmp_path):
+    path = tmp_path / "x.json"
+    table = {"a": 1.5, "b": {"c": [1, None]}, 3: "é"}
+    files.write_sealed_json(path, table)
+    assert files.read_sealed_json(path) == {"a": 1.5, "b": {"c": [1, None]}, "3": "é"}
+    path.write_text(path.read_text().replace("1.5", "1.4"))
+    with pytest.raises(ArtifactError, match=r"x\.json is damaged: its content is not what its own digest says"):
+        files.read_sealed_json(path)
+
+
+def test_files_of_earlier_versions_have_no_digest(tmp_path):
+    files.write_json(tmp_path / "x.json", {"a": 1})
+    assert files.read_sealed_json(tmp_path / "x.json") == {"a": 1}
+    files.write_json(tmp_path / "y.json", ["a"])
+    assert files.read_sealed_list(tmp_path / "y.json", str, "texts") == ["a"]
+
+
+@pytest.mark.parametrize("content", ["3", '{"entries": "a"}', "[1]", '{"a": []}', "null", '[["a"]]'])
+def test_a_list_has_entries_of_one_kind(tmp_path, content):
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(ArtifactError, match=r"x\.json is damaged: it (must hold a list of texts|holds no table)"):
+        files.read_sealed_list(tmp_path / "x.json", str, "texts")
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused_by_name(tmp_path):
+    for read in (files.read_json, files.sha256_of):
+        with pytest.raises(ArtifactError, match="must be a file"):
+            read(tmp_path)
+        with pytest.raises(ArtifactError, match="is missing"):
+            read(tmp_path / "absent")

@@ -16,6 +16,7 @@ from safetensors.torch import load, load_file
 from benchmarks.processes import PythonProcess
 from benchmarks.tiny import write_tiny
 from regnas.cli import exit_code
+from regnas.runtime.files import write_sealed_json
 from tests.training.together import BATCH, STEPS, Scenarios
 
 pytestmark = [pytest.mark.distributed, pytest.mark.slow]
@@ -235,7 +236,7 @@ def test_a_training_is_continued_by_as_many_processes_unless_it_need_not_be_exac
     shutil.copytree(unbroken, run)
     (run / "supernet" / "step-6.safetensors").unlink()  # back to the middle of the training
     facts = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps(facts | {"supernet_trained": False}))
+    write_sealed_json(run / "run.json", facts | {"supernet_trained": False})
     assert exit_code(["train", str(config), "--out", str(run), "--resume"]) == 2
     assert "(processes: 2 -> 1)" in capsys.readouterr().err
     assert exit_code(["train", str(config), "--out", str(run), "--resume", "--allow-inexact"]) == 0

@@ -12,8 +12,7 @@ from pydantic import InstanceOf, TypeAdapter, ValidationError
 
 from regnas.components.builder import place_of
 from regnas.errors import ArtifactError
-from regnas.runtime.files import read_json
-from regnas.runtime.printable import json_escapes
+from regnas.runtime.files import json_text, read_json, sealed, unsealed
 
 # The texts of a result. Pydantic refuses lone surrogates, which stand for bytes of file names that are not UTF-8.
 Text = InstanceOf[str]
@@ -53,9 +52,11 @@ class JsonResult:
 
     @classmethod
     def from_dict(cls, content: Any, source: str, remedy: str = "") -> Self:
-        """Convert what ``to_dict`` returned; ``source`` is where it comes from, for the error."""
+        """Convert what ``to_dict`` or ``to_json`` returned; ``source`` is where it comes from, for the error."""
         try:
-            return TypeAdapter(cls).validate_python(content)
+            return TypeAdapter(cls).validate_python(unsealed(content, source))
+        except ArtifactError as error:
+            raise ArtifactError(f"{error}. {remedy}".strip()) from None
         except ValidationError as error:
             problem = _in_words(source, error.errors()[0])
             raise ArtifactError(f"{problem}. {remedy}".strip()) from None
@@ -66,8 +67,8 @@ class JsonResult:
         return content
 
     def to_json(self) -> str:
-        """Return the JSON text that the report stores."""
-        return json_escapes(json.dumps(self.to_dict(), indent=2, ensure_ascii=False))
+        """Return the JSON text that the report stores, with a digest of its content."""
+        return json_text(sealed(self.to_dict())).rstrip("\n")
 
 
 def json_value(value: Any) -> Any:

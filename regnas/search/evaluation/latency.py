@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.networks import fold_batch_norms
-from regnas.runtime.files import digest_of, read_json, write_json
+from regnas.runtime.files import digest_of, read_sealed_json, write_sealed_json
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import chooser
 from regnas.runtime.signals import asked_to_stop, stop_if_asked
@@ -163,7 +163,7 @@ def measure_latencies(
             for run in chooser("latency", number).sample(runs, len(runs)):
                 bench.time(run, number)
                 if asked_to_stop() or time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
-                    write_json(partial, {"conditions": asdict(conditions), "times": bench.times})
+                    write_sealed_json(partial, {"conditions": asdict(conditions), "times": bench.times})
                     saved = time.monotonic()
                 stop_if_asked()
                 bar.advance()
@@ -242,7 +242,7 @@ def _kept_times(partial: Path, conditions: Conditions) -> dict[str, list[float]]
     """Return the times of an interrupted call under the same conditions."""
     if not partial.exists():
         return {}
-    kept = read_json(partial)
+    kept = read_sealed_json(partial)
     try:
         if Conditions.from_json(kept["conditions"]) != conditions:
             return {}

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regnas.data import DataFraction, Split, Splits
 from regnas.errors import ArtifactError
 from regnas.networks import Network, macs_of
-from regnas.runtime.files import digest_of, read_json, require_keys, write_json
+from regnas.runtime.files import digest_of, read_sealed_json, require_keys, write_sealed_json
 from regnas.runtime.lock import exclusive
 from regnas.runtime.memory import BoundedCache
 from regnas.runtime.randomness import key_to_int
@@ -139,7 +139,7 @@ class ModelStore:
             record = {"sha256": sha256, "model": content_of(model), "seed": self.seed}
             if clipping is not None:  # a network of a joint training has no steps of its own
                 record["clipping"] = clipping.to_json()
-            write_json(folder / RECORD, record)
+            write_sealed_json(folder / RECORD, record)
             shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
         return network
 
@@ -152,7 +152,7 @@ class ModelStore:
     def _trained_again(self, folder: Path, network: nn.Module, train: Train) -> nn.Module:
         """For the answers by epoch of a network that is kept without them: the same training, and the same bits."""
         network, _ = train(network, folder / CHECKPOINTS_AGAIN)
-        record = read_json(folder / RECORD)
+        record = read_sealed_json(folder / RECORD)
         require_keys(record, ("sha256",), folder / RECORD)
         known = load_tensors(folder / NETWORK, record["sha256"])
         if not all(torch.equal(tensor.cpu(), known[name]) for name, tensor in network.state_dict().items()):
@@ -185,7 +185,7 @@ class ModelStore:
     def clipping(self, model: Training) -> Clipping | None:
         """How many steps of the training of a kept model were clipped; None if an earlier version trained it."""
         path = self._folder_of(model) / RECORD
-        known = read_json(path).get("clipping") if path.exists() else None
+        known = read_sealed_json(path).get("clipping") if path.exists() else None
         return None if known is None else Clipping.from_json(known)
 
     def watched_samples(self, model: Training) -> WatchedSamples:
@@ -220,7 +220,7 @@ class ModelStore:
         return self.folder / digest_of([self._key(model), content_of(self.conditions)])[:24]
 
     def _load(self, folder: Path, network: nn.Module) -> nn.Module:
-        record = read_json(folder / RECORD)
+        record = read_sealed_json(folder / RECORD)
         require_keys(record, ("sha256",), folder / RECORD)
         load_into(network, load_tensors(folder / NETWORK, record["sha256"]), folder / NETWORK)
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # left by a process that was killed just before
