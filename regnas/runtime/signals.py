@@ -120,7 +120,7 @@ def _heeded() -> list[signal.Signals]:
 
 
 def _ignore_signals() -> None:
-    """Ignore signals while Python is torn down: it gives up all handlers, and a command that is done would be killed."""
+    """Ignore signals while Python is torn down: without handlers, a command that is done would be killed."""
     for number in _heeded():
         signal.signal(number, signal.SIG_IGN)
 
