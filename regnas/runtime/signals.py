@@ -11,6 +11,7 @@ the next safe place, and the second one raises it at once. Other signals are lef
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import threading
@@ -42,6 +43,8 @@ def quit_on_signals(result: int | None = None) -> None:
             os._exit(result)
         _quit(number)
 
+    if result is None:
+        atexit.register(_ignore_signals)  # the first to be registered is the last to be called
     for number in _heeded():
         signal.signal(number, quit_now)
 
@@ -114,6 +117,12 @@ def _heeded() -> list[signal.Signals]:
     the terminal must not interrupt.
     """
     return [number for number in NUMBERS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def _ignore_signals() -> None:
+    """Ignore signals while Python is torn down: without handlers, a command that is done would be killed."""
+    for number in _heeded():
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _quit(number: int) -> NoReturn:

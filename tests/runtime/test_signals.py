@@ -144,8 +144,26 @@ def test_a_command_that_is_interrupted_while_it_imports_ends_as_documented(modul
     assert (ended.returncode, ended.stderr) == (130, "regnas: interrupted by SIGINT\n")
 
 
-def test_a_signal_changes_nothing_about_a_command_that_is_done():
-    ended = program(
-        "import os, signal; from regnas.runtime.signals import *; quit_on_signals(6); os.kill(os.getpid(), 15)"
-    )
+DONE = """
+import os, signal, sys
+from regnas.runtime.signals import quit_on_signals
+
+class TornDown:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+quit_on_signals()
+quit_on_signals(6)
+if sys.argv[1] == "now":
+    os.kill(os.getpid(), signal.SIGTERM)
+elif sys.argv[1] == "later":
+    kept = TornDown()
+sys.exit(6)
+"""
+
+
+@pytest.mark.parametrize("moment", ["now", "later"])
+def test_a_signal_changes_nothing_about_a_command_that_is_done(moment):
+    """Also after Python has given up the handlers of signals, while it removes its modules."""
+    ended = program(DONE, moment)
     assert (ended.returncode, ended.stderr) == (6, "")
