@@ -15,6 +15,8 @@ CAMPAIGNS: dict[str, str] = {
     "kills": "benchmarks.reliability.kills",
     "full_disk": "benchmarks.reliability.full_disk",
     "signals": "benchmarks.reliability.signals",
+    "search_workers": "benchmarks.reliability.search_workers",
+    "shared_database": "benchmarks.reliability.shared_database",
 }
 
 

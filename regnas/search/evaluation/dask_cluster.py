@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import pickle
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import wait
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -58,10 +59,11 @@ class DaskCluster:
         self._name = uuid4().hex
         self._placed: Any = None
         self._workers = 0
-        first = min(self._patience, FIRST_PATIENCE_SECONDS)
-        self._client: Any = self._connect(first)
+        self._client: Any = None
+        self._opened = ExitStack()
+        self._opened.enter_context(_quiet())
         try:
-            self._await_workers(first)
+            self._open(min(self._patience, FIRST_PATIENCE_SECONDS))
         except BaseException:
             self.close()
             raise
@@ -157,10 +159,24 @@ class DaskCluster:
         finally:
             asked.cancel()
 
-    def _connect(self, patience: float) -> Any:
+    def _open(self, patience: float) -> None:
+        """Connect, and wait until there is a worker."""
+        deadline = time.monotonic() + patience
+        while True:
+            self._client = self._connect(deadline)
+            try:
+                while not self._count_workers():
+                    if time.monotonic() > deadline:
+                        raise self._gone("has no workers. Start workers with `dask worker`")
+                    stop_if_asked()
+                    time.sleep(POLL_SECONDS)
+                return
+            except ClusterLost:
+                self._leave()
+
+    def _connect(self, deadline: float) -> Any:
         from distributed import Client
 
-        deadline = time.monotonic() + patience
         while True:
             left = max(deadline - time.monotonic(), POLL_SECONDS)
             try:
@@ -174,19 +190,14 @@ class DaskCluster:
 
     def _reconnect(self, pause: float) -> None:
         stop_if_asked()
-        self.close()
+        self._leave()
         time.sleep(pause)
-        self._client = self._connect(self._patience)
-        with suppress(ClusterLost):  # lost again at once: the next submission finds out
-            self._await_workers(self._patience)
+        self._open(self._patience)
 
-    def _await_workers(self, patience: float) -> None:
-        deadline = time.monotonic() + patience
-        while not self._count_workers():
-            if time.monotonic() > deadline:
-                raise self._gone("has no workers. Start workers with `dask worker`")
-            stop_if_asked()
-            time.sleep(POLL_SECONDS)
+    def _leave(self) -> None:
+        self._placed = None
+        with suppress(Exception):  # a scheduler that is gone cannot say goodbye
+            self._client.close(timeout=CLOSE_SECONDS)
 
     def _gone(self, problem: str) -> EnvironmentProblem:
         return EnvironmentProblem(
@@ -194,9 +205,19 @@ class DaskCluster:
         )
 
     def close(self) -> None:
-        self._placed = None
-        with suppress(Exception):  # a scheduler that is gone cannot say goodbye
-            self._client.close(timeout=CLOSE_SECONDS)
+        self._leave()
+        self._opened.close()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from printing tracebacks about connections that are lost: what matters is raised."""
+    from distributed.utils import silence_logging_cmgr
+
+    with ExitStack() as stack:
+        for name in ("distributed", "distributed.client"):  # which have handlers of their own
+            stack.enter_context(silence_logging_cmgr(logging.CRITICAL, name))
+        yield
 
 
 def _patience() -> float:
