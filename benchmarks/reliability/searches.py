@@ -41,7 +41,15 @@ def configuration(seed: int = 3, polish: bool = False) -> str:
 
 
 class Search:
-    """A command in a session of its own, in the folder of a try."""
+    """A command in a session of its own, in the folder of a try.
+
+    Args:
+        folder: the folder.
+        arguments: the command.
+        variables: of its environment.
+        inside: what comes before the module, to run it elsewhere.
+        flag: a file for which the command waits before it begins.
+    """
 
     def __init__(
         self,
@@ -49,15 +57,11 @@ class Search:
         *arguments: object,
         variables: Mapping[str, str] | None = None,
         inside: tuple[str, ...] = ("-m",),
+        flag: Path | None = None,
     ) -> None:
-        self.process = PythonProcess(
-            *inside,
-            "benchmarks.reliability.victim",
-            Plan(str(folder)).to_text(),
-            *arguments,
-            cwd=folder,
-            variables=variables,
-        )
+        plan = Plan(str(folder), flag=str(flag or ""))
+        module = "benchmarks.reliability.victim"
+        self.process = PythonProcess(*inside, module, plan.to_text(), *arguments, cwd=folder, variables=variables)
         self.session = self.process.pid
 
     @property
