@@ -27,7 +27,7 @@ from benchmarks.reliability.campaign import Attempt, Campaign, Outcome
 from benchmarks.reliability.dask_processes import QUICK, SCHEDULER, Cluster
 from benchmarks.reliability.scenarios import contents, differences
 from benchmarks.reliability.searches import RUN, SECONDS_TO_END, Search, Searches, label, recorded, without_own
-from benchmarks.reliability.victim import workers_of
+from benchmarks.reliability.targets import WORKERS
 
 ATTACKS = 3  # of one try
 ENDS_WITH_PROBLEM = 3  # deaths of workers with the same candidates, after which a search gives up
@@ -60,10 +60,10 @@ def processes(each: Try) -> str:
     """Kill worker processes."""
     search = Search(each.folder, "search", RUN, "--executor", "processes=2")
     killed = 0
-    while not search.ended and not workers_of(search.session):
+    while not search.ended and not search.target.chosen(WORKERS):
         time.sleep(0.005)
     while killed < ATTACKS and each.moment(search, share=0.3):
-        workers = workers_of(search.session)
+        workers = search.target.chosen(WORKERS)
         with suppress(ProcessLookupError):
             if workers:
                 os.kill(int(each.random.choice(workers)), signal.SIGKILL)

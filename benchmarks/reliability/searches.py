@@ -14,7 +14,8 @@ from uuid import uuid4
 
 from benchmarks.processes import Outcome, PythonProcess
 from benchmarks.reliability.scenarios import SECONDS_FOR_ORPHANS, contents
-from benchmarks.reliability.victim import Plan, processes_of
+from benchmarks.reliability.targets import Target
+from benchmarks.reliability.victim import Plan
 from benchmarks.tiny import CONFIG, write_arrays
 from regnas.runtime.files import digest_of
 
@@ -63,6 +64,7 @@ class Search:
         module = "benchmarks.reliability.victim"
         self.process = PythonProcess(*inside, module, plan.to_text(), *arguments, cwd=folder, variables=variables)
         self.session = self.process.pid
+        self.target = Target(self.session)
 
     @property
     def ended(self) -> bool:
@@ -90,7 +92,7 @@ class Search:
 
     def _orphans(self) -> dict[int, str]:
         deadline = time.monotonic() + SECONDS_FOR_ORPHANS
-        while (found := processes_of(self.session)) and time.monotonic() < deadline:
+        while (found := self.target.processes()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return found
 

@@ -14,7 +14,7 @@ import optuna
 from optuna.storages import RDBStorage
 
 from regnas.errors import ArtifactError, EnvironmentProblem, first_line
-from regnas.search.database import STORAGE_ERRORS, hide_passwords, open_storage, storage_problem
+from regnas.search.database import STORAGE_ERRORS, open_storage, storage_problem
 from regnas.search.feasibility import violation_of
 from regnas.search.optuna_tools import distributions, quiet_optuna
 from regnas.search.recording import TrialWriter
@@ -66,7 +66,7 @@ class Study:
             self._writer.add([self._freeze(trial) for trial in trials])
         except STORAGE_ERRORS as error:
             raise EnvironmentProblem(
-                f"a candidate cannot be recorded: {hide_passwords(first_line(error))}. The earlier ones are kept."
+                f"a candidate cannot be recorded: {first_line(error)}. The earlier ones are kept."
             ) from None
 
     def _freeze(self, trial: Trial) -> optuna.trial.FrozenTrial:
