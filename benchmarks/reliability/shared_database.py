@@ -10,7 +10,7 @@ import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -50,8 +50,9 @@ def start_at_once(flag: Path, commands: Sequence[tuple[Path, tuple[str, ...]]]) 
 class Runs:
     """Runs that share a database, with what each finds alone."""
 
-    def __init__(self, folder: Path, server: postgresql.Server | None) -> None:
+    def __init__(self, folder: Path, server: postgresql.Server | None, most: int) -> None:
         self._folder = folder
+        self._most = most
         self._server = server
         self._alone = [Searches(folder / f"seed {seed}", seed) for seed in SEEDS]
 
@@ -63,7 +64,7 @@ class Runs:
         if on_server:
             self._server.create(DATABASE)
             storage = self._server.address(DATABASE, password="")
-        seeds = random.integers(len(SEEDS), size=int(random.integers(2, MOST_RUNS + 1)))
+        seeds = random.integers(len(SEEDS), size=int(random.integers(2, self._most + 1)))
         folders = [self._alone[seed].copy(f"try {number}, {place}", storage) for place, seed in enumerate(seeds)]
         started = start_at_once(self._folder / f"go {number}", [(each, ("search", RUN)) for each in folders])
         problems = [each.problem(0) for each in started]
@@ -135,19 +136,19 @@ class OneFolder:
 
 
 @contextmanager
-def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
+def begin(folder: Path, only: Sequence[str] = (), most_runs: int = MOST_RUNS) -> Iterator[Attempt]:
+    """Prepare the supernets, and a server if some runs share a database."""
     with ExitStack() as stack:
-        server = None
-        if missing := postgresql.missing():
-            print(f"shared_database: no runs on PostgreSQL, because {missing}", file=sys.stderr)
-        else:
-            server = stack.enter_context(postgresql.postgresql())
-        kinds = {"runs": Runs, "one run": OneFolder}
-        attempts = [
-            (Runs(folder, server) if kind == "runs" else OneFolder(folder)).attempt
-            for kind in kinds
-            if not only or kind in only
-        ]
+        attempts: list[Callable[[int, np.random.Generator], Outcome]] = []
+        if not only or "runs" in only:
+            server = None
+            if missing := postgresql.missing():
+                print(f"shared_database: no runs on PostgreSQL, because {missing}", file=sys.stderr)
+            else:
+                server = stack.enter_context(postgresql.postgresql())
+            attempts.append(Runs(folder, server, most_runs).attempt)
+        if not only or "one run" in only:
+            attempts.append(OneFolder(folder).attempt)
 
         def attempt(number: int, random: np.random.Generator) -> Outcome:
             turn, place = divmod(number, len(attempts))
