@@ -49,13 +49,12 @@ class DaskCluster:
 
     def __init__(self, source: RunnerSource, address: str) -> None:
         try:
-            import cloudpickle
-            import distributed  # noqa: F401
+            from distributed.protocol.pickle import dumps
         except ImportError:
             raise EnvironmentProblem("a Dask cluster needs: pip install 'regnas[dask]'") from None
         self._address = address
         self._patience = _patience()
-        self._packed = cloudpickle.dumps(source)  # so that the scheduler only passes on bytes
+        self._packed = dumps(source)  # so that the scheduler only passes on bytes
         self._name = uuid4().hex
         self._placed: Any = None
         self._workers = 0
