@@ -29,6 +29,7 @@ EXTRAS = {
     "onnx": "onnx",
     "onnxruntime": "onnx",
     "onnxscript": "onnx",
+    "dask": "dask",
     "distributed": "dask",
     "psycopg": "postgresql",
     "optuna_dashboard": "dashboard",
