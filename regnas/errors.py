@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from regnas.runtime.secrets import hide_passwords
+
 # The extra of pyproject.toml that installs each module that `pip install regnas` does not install.
 EXTRAS = {
     "matplotlib": "train",
@@ -27,6 +29,7 @@ EXTRAS = {
     "onnx": "onnx",
     "onnxruntime": "onnx",
     "onnxscript": "onnx",
+    "dask": "dask",
     "distributed": "dask",
     "psycopg": "postgresql",
     "optuna_dashboard": "dashboard",
@@ -37,7 +40,7 @@ EXTRAS = {
 
 
 class RegnasError(Exception):
-    """A problem that the user can solve: one line per problem.
+    """A problem that the user can solve: one line per problem, in which the passwords of addresses are hidden.
 
     ``run`` is the run folder that can be continued after the problem is solved, if there is one.
     """
@@ -46,8 +49,8 @@ class RegnasError(Exception):
     run: Path | None = None
 
     def __init__(self, *problems: str) -> None:
-        self.problems = problems
-        super().__init__("\n".join(problems))
+        self.problems = tuple(map(hide_passwords, problems))
+        super().__init__("\n".join(self.problems))
 
 
 class ConfigurationError(RegnasError):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from benchmarks.processes import Outcome, regnas
+from benchmarks.reliability import postgresql
 from benchmarks.tiny import write_tiny, write_tiny_update
 
 # A shell starts commands in the background of a script with SIGINT ignored, and the tests send it.
@@ -74,3 +75,12 @@ def finished_update(tmp_path_factory) -> Path:
         return regnas("update", write_tiny_update(folder, workers=2), "--out", folder / "run")
 
     return made_once(tmp_path_factory, "updated", make) / "run"
+
+
+@pytest.fixture(scope="session")
+def postgresql_server():
+    """A real server; the test makes a database of its own in it."""
+    if reason := postgresql.missing():
+        pytest.skip(reason)
+    with postgresql.postgresql() as server:
+        yield server

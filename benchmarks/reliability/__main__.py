@@ -18,6 +18,8 @@ CAMPAIGNS: dict[str, str] = {
     "fuzzing": "benchmarks.reliability.fuzzing",
     "bit_flips": "benchmarks.reliability.bit_flips",
     "guided": "benchmarks.reliability.guided",
+    "search_workers": "benchmarks.reliability.search_workers",
+    "shared_database": "benchmarks.reliability.shared_database",
 }
 
 

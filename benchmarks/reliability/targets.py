@@ -42,11 +42,12 @@ class Target:
         if who == BOTH:
             os.killpg(self.leader, number)
             return
-        for process in self._chosen(who):
+        for process in self.chosen(who):
             with suppress(ProcessLookupError):
                 os.kill(process, number)
 
-    def _chosen(self, who: str) -> list[int]:
+    def chosen(self, who: str) -> list[int]:
+        """Return some of the processes."""
         if who in (PARENT, LAUNCHER):
             return [self.leader]
         parents = {}

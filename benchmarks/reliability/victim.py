@@ -14,7 +14,9 @@ import os
 import re
 import signal
 import sys
+import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks.reliability.targets import PARENT, TAG, Target
@@ -40,6 +42,7 @@ class Plan:
         who: parent, workers or both; under torchrun: torchrun, a rank, or torchrun and ranks.
         again: whether the signal comes twice.
         sent: a file that is made when the signal is sent.
+        flag: a file for which the command waits; when it waits, the file ``FLAG.PROCESS`` exists.
     """
 
     folder: str
@@ -50,6 +53,7 @@ class Plan:
     who: str = PARENT
     again: bool = False
     sent: str = ""
+    flag: str = ""
 
     def to_text(self) -> str:
         return json.dumps(asdict(self))
@@ -119,6 +123,11 @@ def main() -> None:
     fork_servers(record)
     watch(plan, record)
     sys.argv = ["regnas", *sys.argv[2:]]
+
+    if plan.flag:
+        Path(f"{plan.flag}.{os.getpid()}").touch()
+        while not Path(plan.flag).exists():
+            time.sleep(0.001)
     command()
 
 

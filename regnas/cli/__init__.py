@@ -19,6 +19,7 @@ from regnas.errors import RegnasError, explain_missing_packages, first_line
 from regnas.runtime.environment import environment_problems
 from regnas.runtime.printable import escaped
 from regnas.runtime.progress import listening
+from regnas.runtime.secrets import hide_passwords
 from regnas.runtime.signals import quit_on_signals
 
 __all__ = ["app", "comparing", "exit_code", "exporting", "listing", "main", "predicting", "runs", "supernets"]
@@ -58,7 +59,7 @@ def _exit_code(arguments: list[str], debug: bool) -> int:
     except Exception as error:
         if debug:
             raise
-        summary = escaped(f"{type(error).__name__}: {first_line(error)}")
+        summary = escaped(hide_passwords(f"{type(error).__name__}: {first_line(error)}"))
         typer.echo(f"regnas: internal error: {summary}. Run again with --debug, and report it.", err=True)
         return 1
 

@@ -18,6 +18,7 @@ from regnas.family.polishing import Polishing
 from regnas.losses import LOSSES, Loss
 from regnas.runs.baselines import BASELINES, Baseline, check_baseline
 from regnas.runs.tables import Changes, is_update, load_table
+from regnas.runtime.secrets import recorded_address
 from regnas.search import (
     ALGORITHMS,
     REWARDS,
@@ -28,7 +29,6 @@ from regnas.search import (
     TopOne,
     TopOneAndFlips,
     check_order,
-    recorded_address,
 )
 from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
 from regnas.supernet import SUPERNETS, InputShape, SupernetPlugin

@@ -16,6 +16,7 @@ from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runs.folder import RUN, Reuse, RunFolder
 from regnas.runtime.environment import environment_problem, environment_problems
 from regnas.runtime.printable import escaped
+from regnas.runtime.secrets import hide_passwords
 
 if TYPE_CHECKING:
     from regnas.runs.config import Config, LoadedConfig
@@ -139,7 +140,7 @@ class _LogFile(logging.FileHandler):
 
     def format(self, record: logging.LogRecord) -> str:
         moment = logging.Formatter().formatTime(record)
-        return f"{moment} {escaped(record.getMessage())}"
+        return f"{moment} {escaped(hide_passwords(record.getMessage()))}"
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (a method of logging)
         error = sys.exception()

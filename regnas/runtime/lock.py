@@ -18,6 +18,7 @@ from regnas.runtime.temporary import remove_abandoned
 
 LOCK = ".lock"
 POLL_SECONDS = 0.5
+NAME_SECONDS = 1.0  # to wait for the name of the holder
 
 
 @contextmanager
@@ -36,14 +37,14 @@ def exclusive(folder: Path, patient: bool = False) -> Iterator[None]:
     with handle:
         while not _lock(handle):
             if not patient:
-                handle.seek(0)
-                holder = handle.read().strip() or "another process"
-                raise ConfigurationError(f"{folder} is in use by {holder}. Wait for it, or choose another folder.")
+                raise ConfigurationError(
+                    f"{folder} is in use by {_holder(handle)}. Wait for it, or choose another folder."
+                )
             stop_if_asked()
             time.sleep(POLL_SECONDS)
         try:
             handle.truncate(0)
-            handle.write(f"process {os.getpid()} on {socket.gethostname()}")
+            handle.write(_name(os.getpid()))
             handle.flush()
         except OSError as error:
             raise environment_problem(error, path) from error
@@ -58,3 +59,36 @@ def _lock(handle: TextIO) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _holder(handle: TextIO) -> str:
+    """Return the name of the process that holds the lock.
+
+    It writes its name when it has the lock. Until then, the file is empty or has the name of an earlier holder.
+    """
+    deadline = time.monotonic() + NAME_SECONDS
+    while time.monotonic() < deadline:
+        handle.seek(0)
+        name = handle.read().strip()
+        if name and not _has_ended(name):
+            return name
+        time.sleep(0.01)
+    return "another process"
+
+
+def _name(process: int) -> str:
+    return f"process {process} on {socket.gethostname()}"
+
+
+def _has_ended(name: str) -> bool:
+    """Tell whether a name is that of a process of this machine that has ended."""
+    number = name.split()[1] if name.startswith("process ") else ""
+    if not number.isdecimal() or name != _name(int(number)):
+        return False
+    try:
+        os.kill(int(number), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except PermissionError:  # of another user
+        return False
+    return False

@@ -1,17 +1,18 @@
 """The database of a search: opening it, also while other processes create it, and saying what is wrong with it.
 
-Secrets stay secret: every text about an address goes through ``without_password``.
+Every text about an address goes through ``without_password``.
 """
 
 from __future__ import annotations
 
 import random
-import re
 import sqlite3
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import optuna
 from optuna.storages import RDBStorage
@@ -22,17 +23,15 @@ from sqlalchemy.pool import StaticPool
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem, RegnasError, first_line
 from regnas.runtime.environment import environment_cause
 from regnas.runtime.files import write_bytes
+from regnas.runtime.secrets import without_password
 from regnas.search.optuna_tools import quiet_optuna
 
 # Errors of a full disk or a damaged file; which one depends on where optuna notices it.
 STORAGE_ERRORS = (SQLAlchemyError, optuna.exceptions.StorageInternalError)
 
-_SCHEME = re.compile(r"[\w+.-]+://")
-_SECRET = re.compile(r"(://[^:/@\s]*):\S*@")  # up to the last @: an unescaped one may belong to the password
-_SECRET_KEY = re.compile(r"(?i)(password=)[^&\s]*")
-
 CREATION_TRIES = 12
 LONGEST_PAUSE = 1.0
+SQLITE_SECONDS = 60  # to wait for another run that writes
 
 # What SQLite reports about the machine, not about the content of the file.
 _MACHINE = {
@@ -48,38 +47,6 @@ _MACHINE = {
 # SQLSTATE of PostgreSQL if another session creates the same table or row: unique violation, duplicate table, object or
 # schema, serialization failure, deadlock.
 _CREATED_MEANWHILE = {"23505", "42P07", "42710", "42P06", "40001", "40P01"}
-
-
-def without_password(address: str) -> str:
-    """Return the address of a database with its passwords hidden.
-
-    Example:
-        >>> without_password("postgresql://ann:a@b/c@host:99x/runs?password=x&ssl=1")
-        'postgresql://ann:***@host:99x/runs?password=***&ssl=1'
-    """
-    if "@" in address and not _SCHEME.match(address):  # malformed: keep only what cannot be a password
-        address = f"***@{address.rpartition('@')[2]}"
-    return hide_passwords(address)
-
-
-def hide_passwords(text: str) -> str:
-    """Return a text with the passwords of all addresses in it hidden."""
-    return _SECRET_KEY.sub(r"\1***", _SECRET.sub(r"\1:***@", text))
-
-
-def recorded_address(address: str) -> str:
-    """Return the address as a run folder keeps it, without its passwords.
-
-    A run that is continued from its folder finds the password as every client of the database does: in the variable
-    ``PGPASSWORD`` or in the file ``~/.pgpass``.
-
-    Example:
-        >>> recorded_address("postgresql://ann:secret@host/runs?password=x&sslmode=require")
-        'postgresql://ann@host/runs?sslmode=require'
-    """
-    without = _SECRET.sub(r"\1@", address) if _SCHEME.match(address) else without_password(address)
-    kept = re.sub(r"(?i)(?<=[?&])password=[^&]*&?", "", without)
-    return kept.rstrip("?&") if kept != without else kept
 
 
 def check_address(address: str) -> None:
@@ -99,11 +66,13 @@ def open_storage(address: str) -> RDBStorage:
     shown = without_password(address)
     try:
         with damage_refused(f"the study {shown} cannot be opened"), quiet_optuna():
-            return _create_patiently(address)
+            storage = _create_patiently(_with_driver(address))
     except ImportError:
         raise EnvironmentProblem(
             f"{shown} needs a driver that is not installed. For PostgreSQL: pip install 'regnas[postgresql]'"
         ) from None
+    weakref.finalize(storage, storage.engine.dispose)  # closes its connections when nobody needs it any more
+    return storage
 
 
 @contextmanager
@@ -120,12 +89,12 @@ def damage_refused(what: str) -> Iterator[None]:
     except Exception as error:  # optuna does not check the values of a damaged database
         if environment_cause(error) is not None:
             raise
-        raise ArtifactError(f"{what}: {hide_passwords(first_line(error))}") from None
+        raise ArtifactError(f"{what}: {first_line(error)}") from None
 
 
 def storage_problem(what: str, error: BaseException) -> RegnasError:
     """Describe an error of a storage: a problem of the machine (disk, permission, server), or a damaged study."""
-    line = hide_passwords(first_line(error))
+    line = first_line(error)
     for cause in _causes(error):
         if isinstance(cause, sqlite3.Error):
             code = getattr(cause, "sqlite_errorcode", None)
@@ -149,7 +118,7 @@ def _create_patiently(address: str) -> RDBStorage:
     _create_file(address)
     for tried in range(1, CREATION_TRIES + 1):
         try:
-            return RDBStorage(address)
+            return RDBStorage(address, engine_kwargs=_engine_settings(address))
         except STORAGE_ERRORS as error:
             if tried == CREATION_TRIES or not _was_created_meanwhile(error):
                 raise
@@ -174,6 +143,22 @@ def _create_file(address: str) -> None:
         connection.close()
         in_memory.engine.dispose()
         write_bytes(path, content, replace=False)
+
+
+def _with_driver(address: str) -> str:
+    """Name the driver that the extra installs; which one is the default depends on the version of SQLAlchemy."""
+    scheme, rest = address.split("://", 1)
+    return f"{'postgresql+psycopg' if scheme == 'postgresql' else scheme}://{rest}"
+
+
+def _engine_settings(address: str) -> dict[str, Any]:
+    """Let runs that share a SQLite file wait for each other, and replace connections that the server has closed.
+
+    A run opens its database before it trains, and a server may be restarted in the hours until the search.
+    """
+    if address.startswith("sqlite"):
+        return {"connect_args": {"timeout": SQLITE_SECONDS}}
+    return {"pool_pre_ping": True}
 
 
 def _was_created_meanwhile(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ from optuna.storages import RDBStorage
 
 from regnas.errors import ArtifactError, EnvironmentProblem, first_line
 from regnas.runtime.files import SEAL, digest_of
-from regnas.search.database import STORAGE_ERRORS, damage_refused, hide_passwords, open_storage
+from regnas.search.database import STORAGE_ERRORS, damage_refused, open_storage
 from regnas.search.feasibility import violation_of
 from regnas.search.optuna_tools import distributions, quiet_optuna
 from regnas.search.recording import TrialWriter
@@ -73,7 +73,7 @@ class Study:
             self._writer.add([self._freeze(trial) for trial in trials])
         except STORAGE_ERRORS as error:
             raise EnvironmentProblem(
-                f"a candidate cannot be recorded: {hide_passwords(first_line(error))}. The earlier ones are kept."
+                f"a candidate cannot be recorded: {first_line(error)}. The earlier ones are kept."
             ) from None
 
     def _freeze(self, trial: Trial) -> optuna.trial.FrozenTrial:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pwd
 import resource
-import shutil
 import signal
-import subprocess
-import tempfile
 from pathlib import Path
 
 import optuna
 import pytest
 
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
-from regnas.search import open_storage, recorded_address, sqlite_storage
-from regnas.search.database import without_password
+from regnas.runtime.secrets import recorded_address, without_password
+from regnas.search import Study, open_storage, sqlite_storage
 
 PROCESSES = 6
 
@@ -62,45 +58,25 @@ def test_processes_create_a_sqlite_database_at_the_same_moment(tmp_path):
         assert studies_in(address) == PROCESSES
 
 
-@pytest.fixture(scope="module")
-def postgresql():
-    """A real server on a socket of its own; yields the address of its database ``postgres``."""
-    pytest.importorskip("psycopg")
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")) or [Path(shutil.which("pg_ctl") or "")]
-    if not found[-1].is_file():
-        pytest.skip("PostgreSQL is not installed")
-    # The server refuses to run as root.
-    account = {"user": "postgres"} if os.getuid() == 0 else {}
-    with tempfile.TemporaryDirectory(prefix="pg") as folder:
-        if account:
-            os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
-
-        def call(program, *arguments):
-            command = [found[-1].parent / program, "-D", f"{folder}/data", *arguments]
-            subprocess.run(
-                command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **account
-            )
-
-        call("initdb", "-U", "ann", "--auth=trust", "--no-sync")
-        call("pg_ctl", "-w", "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "start")
-        try:
-            yield f"postgresql+psycopg://ann@/{{name}}?host={folder}"
-        finally:
-            call("pg_ctl", "-m", "immediate", "stop")
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_processes_create_a_postgresql_database_at_the_same_moment(postgresql_server):
+    for number in range(3):
+        postgresql_server.create(f"runs{number}")
+        address = postgresql_server.address(f"runs{number}")
+        assert open_at_once(address) == []
+        assert studies_in(address) == PROCESSES
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_processes_create_a_postgresql_database_at_the_same_moment(postgresql):
-    import psycopg
-
-    folder = postgresql.partition("host=")[2]
-    for number in range(3):
-        with psycopg.connect(f"host={folder} user=ann dbname=postgres", autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE runs{number}")
-        address = postgresql.format(name=f"runs{number}")
-        assert open_at_once(address) == []
-        assert studies_in(address) == PROCESSES
+def test_a_database_that_was_restarted_since_it_was_opened_is_used_again(postgresql_server, space):
+    """A run opens its database before it trains."""
+    postgresql_server.create("restarted")
+    storage = open_storage(postgresql_server.address("restarted"))
+    postgresql_server.stop()
+    postgresql_server.start()
+    assert Study(storage, "family/small", space).trials() == []
+    storage.engine.dispose()
 
 
 def test_a_full_disk_is_a_problem_of_the_machine(tmp_path):
@@ -156,6 +132,12 @@ def test_a_malformed_address_is_refused_without_its_password(address):
             "postgresql://host/runs?password=***&a=1",
             "postgresql://host/runs?a=1",
         ),
+        (
+            "postgresql://host/runs?sslpassword=x&a=1",
+            "postgresql://host/runs?sslpassword=***&a=1",
+            "postgresql://host/runs?a=1",
+        ),
+        ("postgresql://ann:a b@host/runs", "postgresql://ann:***@host/runs", "postgresql://ann@host/runs"),
         ("sqlite:///runs/study.db", "sqlite:///runs/study.db", "sqlite:///runs/study.db"),
     ],
 )

@@ -80,7 +80,7 @@ def test_every_executor_predicts_the_same_bits_and_closed_it_holds_no_worker(ope
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(open_evaluator, monkeypatch):
-    monkeypatch.setattr("regnas.search.evaluation.executors.CONNECT_SECONDS", 1)
+    monkeypatch.setenv("REGNAS_DASK_PATIENCE", "1")
     with pytest.raises(EnvironmentProblem, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         open_evaluator("dask=tcp://127.0.0.1:9")
 

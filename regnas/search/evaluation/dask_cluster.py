@@ -1,0 +1,249 @@
+"""Run candidates on the workers of a Dask cluster, which may die at any moment, as may its scheduler."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import wait
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+from uuid import uuid4
+
+import torch
+
+from regnas.errors import ConfigurationError, EnvironmentProblem, first_line
+from regnas.runtime.signals import stop_if_asked
+from regnas.search.evaluation.candidates import CandidateRunner, Predicted, RunnerSource
+from regnas.space import Architecture
+
+Group = Sequence[Architecture]
+GroupResult = tuple[list[Predicted], float]
+
+PATIENCE = "REGNAS_DASK_PATIENCE"  # the variable of the seconds without scheduler or workers
+PATIENCE_SECONDS = 60.0
+FIRST_PATIENCE_SECONDS = 15.0  # before the first answer: the address may be wrong
+CONNECT_SECONDS = 5.0  # of one attempt; a signal waits as long
+CLOSE_SECONDS = 2.0
+POLL_SECONDS = 0.02
+CHECK_SECONDS = 1.0  # between two questions for the workers
+MOST_LOSSES = 20  # in a row, without a result in between
+PAUSE_SECONDS = 0.2  # after a loss; longer after each further one
+
+
+class ClusterLost(Exception):
+    """The scheduler is gone, and with it what was submitted."""
+
+
+class DaskCluster:
+    """The workers of a Dask cluster.
+
+    What candidates need is the result of a task. If the workers that hold it die, the scheduler runs that task again,
+    as it does with the groups of a dead worker. If the scheduler is started again, everything without a result is
+    submitted again. Without scheduler or workers for the patience, the search ends; what is recorded is kept.
+    """
+
+    def __init__(self, source: RunnerSource, address: str) -> None:
+        try:
+            from distributed.protocol.pickle import dumps
+        except ImportError:
+            raise EnvironmentProblem("a Dask cluster needs: pip install 'regnas[dask]'") from None
+        self._address = address
+        self._patience = _patience()
+        self._packed = dumps(source)  # so that the scheduler only passes on bytes
+        self._name = uuid4().hex
+        self._placed: Any = None
+        self._workers = 0
+        self._client: Any = None
+        self._opened = ExitStack()
+        self._opened.enter_context(_quiet())
+        try:
+            self._open(min(self._patience, FIRST_PATIENCE_SECONDS))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def workers(self) -> int:
+        """The number of workers, as last heard of."""
+        with suppress(ClusterLost):
+            self._count_workers()
+        return self._workers
+
+    def run(self, groups: Sequence[Group]) -> Iterator[GroupResult]:
+        futures: list[Any] = []
+        given = losses = 0
+        while given < len(groups):
+            try:
+                futures = futures or self._submit(groups[given:])
+                result = self._result(futures[0])
+            except ClusterLost as lost:
+                futures = []
+                losses += 1
+                if losses == MOST_LOSSES:
+                    raise self._gone(f"was lost {losses} times in a row ({lost}). Check its scheduler") from None
+                self._reconnect(losses * PAUSE_SECONDS)
+                continue
+            yield result
+            futures.pop(0)
+            given += 1
+            losses = 0
+            stop_if_asked()
+
+    def _submit(self, groups: Sequence[Group]) -> list[Any]:
+        import dask
+
+        try:
+            if self._placed is None:
+                with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
+                    self._placed = self._client.submit(_unpack, self._packed, pure=False)
+            return [
+                self._client.submit(_run_on_cluster, self._placed, self._name, list(group), pure=False)
+                for group in groups
+            ]
+        except Exception as error:
+            raise ClusterLost(first_line(error)) from error
+
+    def _result(self, future: Any) -> GroupResult:
+        from distributed.scheduler import KilledWorker
+
+        self._until_finished(future)
+        try:
+            result: GroupResult = self._answer(lambda client: client.gather(future, asynchronous=True))
+            return result
+        except KilledWorker as error:
+            raise EnvironmentProblem(
+                f"workers of the Dask cluster died with the same candidates ({first_line(error)}). Check that they "
+                "have enough memory, and resume."
+            ) from None
+        except Exception as error:
+            if future.status == "error":  # the candidates failed, not the cluster
+                raise
+            raise ClusterLost(first_line(error)) from error
+
+    def _until_finished(self, future: Any) -> None:
+        heard = checked = time.monotonic()
+        while future.status == "pending":
+            stop_if_asked()
+            time.sleep(POLL_SECONDS)
+            if time.monotonic() - checked > CHECK_SECONDS:
+                if self._count_workers():
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > self._patience:
+                    raise self._gone("has no workers. Start workers with `dask worker`")
+                checked = time.monotonic()
+
+    def _count_workers(self) -> int:
+        try:
+            self._workers = len(self._answer(lambda client: client.nthreads(asynchronous=True)))
+        except Exception as error:
+            raise ClusterLost(first_line(error)) from error
+        return self._workers
+
+    def _answer(self, ask: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
+        """Ask the cluster, and wait until it answers, is lost, or a signal arrives."""
+        if self._client.status != "running":
+            raise ClusterLost("no connection to the scheduler")
+        asked = asyncio.run_coroutine_threadsafe(ask(self._client), self._client.loop.asyncio_loop)
+        try:
+            while not wait([asked], POLL_SECONDS).done:
+                stop_if_asked()
+                if self._client.status != "running":
+                    raise ClusterLost("no connection to the scheduler")
+            return asked.result()
+        finally:
+            asked.cancel()
+
+    def _open(self, patience: float) -> None:
+        """Connect, and wait until there is a worker."""
+        deadline = time.monotonic() + patience
+        while True:
+            self._client = self._connect(deadline)
+            try:
+                while not self._count_workers():
+                    if time.monotonic() > deadline:
+                        raise self._gone("has no workers. Start workers with `dask worker`")
+                    stop_if_asked()
+                    time.sleep(POLL_SECONDS)
+                return
+            except ClusterLost:
+                self._leave()
+
+    def _connect(self, deadline: float) -> Any:
+        from distributed import Client
+
+        while True:
+            left = max(deadline - time.monotonic(), POLL_SECONDS)
+            try:
+                return Client(self._address, timeout=min(left, CONNECT_SECONDS), set_as_default=False)
+            except (OSError, ValueError) as error:
+                if isinstance(error, ValueError) or time.monotonic() > deadline:
+                    raise EnvironmentProblem(
+                        f"no Dask scheduler answers at {self._address} ({first_line(error)})"
+                    ) from None
+            stop_if_asked()
+
+    def _reconnect(self, pause: float) -> None:
+        stop_if_asked()
+        self._leave()
+        time.sleep(pause)
+        self._open(self._patience)
+
+    def _leave(self) -> None:
+        self._placed = None
+        with suppress(Exception):  # a scheduler that is gone cannot say goodbye
+            self._client.close(timeout=CLOSE_SECONDS)
+
+    def _gone(self, problem: str) -> EnvironmentProblem:
+        return EnvironmentProblem(
+            f"the Dask cluster at {self._address} {problem}, and resume: what is recorded is kept"
+        )
+
+    def close(self) -> None:
+        self._leave()
+        self._opened.close()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from printing tracebacks about connections that are lost: what matters is raised."""
+    from distributed.utils import silence_logging_cmgr
+
+    with ExitStack() as stack:
+        for name in ("distributed", "distributed.client"):  # which have handlers of their own
+            stack.enter_context(silence_logging_cmgr(logging.CRITICAL, name))
+        yield
+
+
+def _patience() -> float:
+    text = os.environ.get(PATIENCE, "")
+    try:
+        seconds = float(text or PATIENCE_SECONDS)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise ConfigurationError(f'{PATIENCE} must be a number of seconds above 0, got "{text}"')
+    return seconds
+
+
+# The runner that a worker keeps from one group to the next, by search.
+_kept: dict[str, CandidateRunner] = {}
+_one_at_a_time = threading.Lock()  # a worker may have several threads, and torch has its own
+
+
+def _unpack(packed: bytes) -> RunnerSource:
+    source: RunnerSource = pickle.loads(packed)
+    return source
+
+
+def _run_on_cluster(source: RunnerSource, search: str, group: Group) -> GroupResult:
+    with _one_at_a_time:
+        if search not in _kept:
+            _kept.clear()
+            torch.set_num_threads(source.threads)
+            _kept[search] = source.build()
+        return _kept[search].run(group)
