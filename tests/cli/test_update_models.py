@@ -7,6 +7,7 @@ import shutil
 import signal
 
 import numpy as np
+import pytest
 
 from regnas.family.family import load_family
 from regnas.family.updated import write_updated
@@ -72,7 +73,25 @@ def test_an_interrupted_export_of_an_update_says_how_to_go_on(command, finished_
     assert f"continue with: regnas export '{run}' --format torch-export\n" in outcome.stderr
 
 
-def test_a_folder_that_is_no_run_is_not_called_a_file(refusal, tmp_path):
-    (tmp_path / "photos").mkdir()
-    line = f"regnas: {tmp_path / 'photos'} must be a configuration or a run folder, got a folder without run.json"
-    assert refusal("export", tmp_path / "photos") == (2, [line])
+@pytest.mark.parametrize(
+    ("inside", "remedy"),
+    [
+        ("train/cat/001.jpg", ". It looks like a folder of images. Name it as data of a configuration: `regnas run "),
+        ("manifest.json", ". It holds exported networks. `regnas verify` and `regnas predict` take them."),
+        ("digits/run.json", ". It holds the run folders digits. Choose one, such as {folder}/digits."),
+        ("notes.txt", ". `regnas run CONFIG --out DIR` makes a run folder."),
+    ],
+)
+def test_a_folder_that_is_no_run_is_described_with_what_to_do(refusal, tmp_path, inside, remedy):
+    folder = tmp_path / "photos"
+    (folder / inside).parent.mkdir(parents=True)
+    (folder / inside).touch()
+    code, (line,) = refusal("export", folder)
+    start = f"regnas: {folder} must be a configuration or a run folder, got a folder without run.json"
+    assert code == 2
+    assert line.startswith(start + remedy.format(folder=folder))
+
+
+def test_the_family_inside_a_run_folder_is_answered_with_the_run_folder(refusal, finished_run):
+    code, (line,) = refusal("export", finished_run / "family")
+    assert (code, line.endswith(f". It is a part of a run folder. Use {finished_run}.")) == (2, True)
