@@ -22,8 +22,8 @@ KINDS = "an array, a tensor, a PIL image, a path, or a list of one of these"
 
 
 def transform_of(preprocessing: Preprocessing) -> Transform:
-    """How image files become squares: as the papers do for ImageNet if the mean and deviation are those of ImageNet."""
-    return "imagenet" if preprocessing == IMAGENET else "fit"
+    """Return how image files become squares; if it is not stated, the statistics of ImageNet tell."""
+    return preprocessing.transform or ("imagenet" if preprocessing == IMAGENET else "fit")
 
 
 def read_images(images: Any, shape: tuple[int, int, int], transform: Transform) -> Tensor:

@@ -78,10 +78,14 @@ class UpdateConfig:
                     raise ValueError(f"models.{name}.{key} is below that of models.{before}: data only grows")
             if newer.start == "previous" and newer.network != older.network:
                 raise ValueError(f'models.{name}.start is "previous", but its network is not that of models.{before}')
+            if newer.start == "previous" and newer.normalization != older.normalization:
+                raise ValueError(
+                    f'models.{name}.normalization must be that of models.{before}, because start is "previous"'
+                )
 
     @property
     def chain(self) -> Chain:
-        return Chain(tuple(ChainStage(name, release) for name, release in self.models.items()))
+        return Chain(tuple(ChainStage(name, release.reading) for name, release in self.models.items()))
 
 
 def check_by_epoch(labels: Sequence[str], methods: Mapping[str, Method]) -> None:
