@@ -92,7 +92,7 @@ def search(
 ) -> None:
     """Search the supernet for the family; train the supernet first if it is not trained yet.
 
-    --add-budget adds a member to the family, exports it again, and writes an existing report again.
+    --add-budget adds a member to the family and writes an existing report again. The other members stay as they are.
     """
     from regnas.runs import api
 
@@ -108,10 +108,10 @@ def search(
             allow_inexact=allow_inexact,
             until="search",
         )
-        if add_budgets and found.report.exists():
-            _print_report(found)
+        if add_budgets:
+            _print_family(found)
         else:
-            _print_done("export" if add_budgets else "search", found)
+            _print_done("search", found)
 
 
 @app.command()
@@ -128,15 +128,12 @@ def polish(
     ] = None,
     allow_inexact: Inexact = False,
 ) -> None:
-    """Train the shared weights further for the members only; keep them if they are better on the search split."""
+    """Train the shared weights further for the members only; keep them unless they are significantly worse."""
     from regnas.runs import api
 
     with continued_by("polish", *_options(set=set, alpha=alpha, allow_inexact=allow_inexact)):
         found = api.polish(target, out=out, set=set or (), alpha=alpha, allow_inexact=allow_inexact)
-        if found.report.exists():
-            _print_report(found)
-        else:
-            _print_done("export", found)
+        _print_family(found)
 
 
 @app.command()
@@ -290,12 +287,34 @@ def _options(**given: str | float | bool | Sequence[str] | None) -> list[str]:
     return words
 
 
+def _print_family(run: Run) -> None:
+    """Print what has changed: the table of the report, or that of the members if there is no report of them."""
+    from regnas.family.export import family_table
+
+    if not _is_main() or run.report_is_current:
+        _print_report(run)
+        return
+    print_table(family_table(run.family.manifest))
+    _print_polishing(run)
+    if run.report.exists():
+        lacking = [name for name in run.family if name not in run.flips.members]
+        say(f"the report lacks {', '.join(lacking)}. Write it with: {shlex.join(['regnas', 'report', str(run.path)])}")
+    _print_done("export", run)
+
+
 def _print_report(run: Run) -> None:
     from regnas.report.family.tables import terminal_table
 
     if _is_main():
         print_table(terminal_table(run.flips))
+        _print_polishing(run)
         say(f"report: {run.report}")
+
+
+def _print_polishing(run: Run) -> None:
+    decision = run.polishing
+    for line in () if decision is None else decision.lines():
+        say(line)
 
 
 def _print_done(stage: str, run: Run) -> None:

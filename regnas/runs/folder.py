@@ -159,6 +159,11 @@ class RunFolder:
         self.facts[fact] = value
         self.save()
 
+    def forget(self, fact: str) -> None:
+        if fact in self.facts:
+            del self.facts[fact]
+            self.save()
+
     def add(self, fact: str, entries: Mapping[str, Any]) -> None:
         """Add entries to a fact that is a table."""
         self.keep(fact, {**self.facts.get(fact, {}), **entries})
