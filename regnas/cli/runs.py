@@ -14,6 +14,7 @@ from regnas.cli.output import print_table, say
 from regnas.errors import EnvironmentProblem, Interrupted
 
 if TYPE_CHECKING:
+    from regnas.components.paths import Anchors
     from regnas.runs.api import Run
 
 AddBudget = Annotated[
@@ -218,11 +219,11 @@ def validate(config: Target, set: Sets = None) -> None:
     from regnas.space import format_macs, latency_range
     from regnas.supernet import space_of
 
-    name, content = load_table(config, set or ())
+    name, content, anchors = load_table(config, set or ())
     if is_update(content):
-        _validate_update(name, content)
+        _validate_update(name, content, anchors)
         return
-    loaded = parse_config(name, content)
+    loaded = parse_config(name, content, anchors)
     splits = loaded.values.data.load()
     imported_weights(loaded, splits)  # refuses weights of another supernet
     space = space_of(loaded.values.supernet, splits.input_shape, len(splits.classes))
@@ -237,11 +238,11 @@ def validate(config: Target, set: Sets = None) -> None:
     say(f"{loaded.name} is valid")
 
 
-def _validate_update(name: str, content: dict[str, Any]) -> None:
+def _validate_update(name: str, content: dict[str, Any], anchors: Anchors) -> None:
     from regnas.updates.config import parse_update
     from regnas.updates.study import check_update
 
-    loaded = parse_update(name, content)
+    loaded = parse_update(name, content, anchors)
     scenario, trainings = check_update(loaded)
     say(f"scenario: {scenario}")
     methods, seeds = len(loaded.values.methods), len(loaded.values.seeds)

@@ -259,7 +259,7 @@ def _run(
     with postponed_interrupt(), listening(progress), joined(processes):
         with processes.together():
             choice = ExecutorChoice.parse(executor) if executor else None
-            loaded, path = find_run(config, out, changes, parse_config)
+            loaded, path = find_run(config, out, changes, parse_config, reuse)
         with run_session(loaded, path, reuse, allow_inexact, processes) as folder:
             if add_budgets or polishing:  # another family: what was made of the old one is made anew
                 moved = polishing is not None and polishing.alpha is not None  # by hand, which trains nothing

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
+from regnas.components.paths import Anchors
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
 from regnas.runtime.files import digest_of, read_json, require_keys, write_json
 from regnas.runtime.lock import LOCK
@@ -20,6 +21,7 @@ from regnas.runtime.progress import in_stage
 RUN = "run.json"
 FORMAT = 1
 CONDITIONS = ("threads", "processes", "versions")  # facts of their own, beside those of the machine
+ANCHORS = "anchors"  # a fact: which folders relative paths of the configuration belong to
 CLIPPING = "clipping"  # a fact: clipped steps of each training that has no record of its own
 Reuse = Literal["refuse", "resume", "overwrite"]
 
@@ -43,7 +45,15 @@ class RunFolder:
         self.log = path / "run.log"
 
     @classmethod
-    def create(cls, path: Path, name: str, table: dict[str, Any], machine: dict[str, Any], reuse: Reuse) -> RunFolder:
+    def create(
+        cls,
+        path: Path,
+        name: str,
+        table: dict[str, Any],
+        machine: dict[str, Any],
+        reuse: Reuse,
+        anchors: Anchors | None = None,
+    ) -> RunFolder:
         """Start a run, or continue one that has the same configuration."""
         used = path.exists() and any(entry.name != LOCK for entry in path.iterdir())
         if used and reuse == "overwrite":
@@ -74,6 +84,7 @@ class RunFolder:
             "data": None,
             "timings": {},
             "configuration": table,
+            ANCHORS: None if anchors is None else anchors.to_json(path),
         }
         folder = cls(path, facts)
         folder.save()
@@ -88,6 +99,12 @@ class RunFolder:
             raise ArtifactError(f"{path / RUN} is damaged: it holds no table")
         require_keys(facts, ("format", "name", "digest", "configuration", "machine", "timings"), path / RUN)
         return cls(path, facts, reads_only)
+
+    @property
+    def anchors(self) -> Anchors | None:
+        """The folders that relative paths of the configuration belong to; None for runs of earlier versions."""
+        recorded = self.facts.get(ANCHORS)
+        return None if recorded is None else Anchors.from_json(recorded, self.path)
 
     @property
     def processes(self) -> int:

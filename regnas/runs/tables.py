@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from regnas.components.paths import Anchors
 from regnas.components.registry import nearest
 from regnas.errors import ConfigurationError
 
@@ -17,15 +18,16 @@ PRESETS = "search_configs"
 Changes = Mapping[str, Any] | Sequence[str]
 
 
-def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any]]:
-    """Read a file or a preset: its name, and its content after the changes."""
+def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any], Anchors]:
+    """Read a file or a preset: its name, its content after the changes, and what its relative paths belong to."""
     path = _find(source)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{source} is not TOML: {error}") from None
     change(table, changes)
-    return Path(source).stem, table
+    folder = path.absolute().parent if isinstance(path, Path) and Path(source).is_file() else Path.cwd()
+    return Path(source).stem, table, Anchors(folder, Path.cwd(), tuple(parse_changes(changes)))
 
 
 def is_update(table: Mapping[str, Any]) -> bool:

@@ -10,12 +10,14 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import optuna
 from optuna.storages import RDBStorage
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
+from regnas.components.paths import absolute
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem, RegnasError, first_line
 from regnas.search.optuna_tools import quiet_optuna
 
@@ -75,6 +77,19 @@ def recorded_address(address: str) -> str:
     without = _SECRET.sub(r"\1@", address) if _SCHEME.match(address) else without_password(address)
     kept = re.sub(r"(?i)(?<=[?&])password=[^&]*&?", "", without)
     return kept.rstrip("?&") if kept != without else kept
+
+
+def anchored_address(address: str, folder: Path) -> str:
+    """Return the address with the file of a SQLite database below the folder, if its path is relative.
+
+    Example:
+        >>> anchored_address("sqlite:///studies.db", Path("/home/ann")), anchored_address("sqlite://", Path("/home"))
+        ('sqlite:////home/ann/studies.db', 'sqlite://')
+    """
+    scheme, slashes, file = address.partition(":///")
+    if not slashes or not scheme.startswith("sqlite") or not file or file.startswith((":memory:", "file:")):
+        return address
+    return f"{scheme}:///{absolute(file, folder)}"
 
 
 def check_address(address: str) -> None:

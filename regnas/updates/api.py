@@ -87,7 +87,7 @@ def update(
     parsed = [Sweep.parse(text) for text in sweeps]
     reuse = reuse_of(resume or (is_run_folder(config) and not overwrite), overwrite)
     with postponed_interrupt(), listening(progress):
-        loaded, path = find_run(config, out, set, parse_update)
+        loaded, path = find_run(config, out, set, parse_update, reuse)
         for sweep in parsed:  # before anything is written
             sweep.variants(loaded.values.methods)
         check_asked_by_epoch(by_epoch, loaded.values)

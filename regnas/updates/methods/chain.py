@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from regnas.components.paths import path_key
 from regnas.data import DataFraction
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.losses import FeatureLoss, Loss
@@ -33,7 +34,7 @@ class Release:
     samples: float = 1.0
     classes: float = 1.0
     start: Literal["fresh", "previous"] = "fresh"
-    checkpoint: str = ""
+    checkpoint: str = path_key("")
     trained: bool = True
     normalization: Normalization | None = None
 
