@@ -208,6 +208,10 @@ def update(
         )
         print_table(update_terminal_table(found.results))
         say(f"report: {found.report}")
+        if found.models:
+            names = ", ".join(found.models)
+            example = f"regnas predict {found.path}:{found.models[-1]} DATA --out FILE"
+            say(f"models: {names}; use one with: {example}")
 
 
 @app.command()

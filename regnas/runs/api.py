@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.runs.folder import Reuse, RunFolder
-from regnas.runs.session import Source, find_run, is_update_run, reuse_of, run_session
+from regnas.runs.session import Source, check_kind, find_run, is_update_run, reuse_of, run_session
 from regnas.runs.view import RunView
 from regnas.runtime.progress import Listener, listening
 from regnas.runtime.signals import postponed_interrupt
@@ -258,6 +258,7 @@ def _run(
     processes = current_processes()
     with postponed_interrupt(), listening(progress), joined(processes):
         with processes.together():
+            check_kind(config, update=False)
             choice = ExecutorChoice.parse(executor) if executor else None
             loaded, path = find_run(config, out, changes, parse_config, reuse)
         with run_session(loaded, path, reuse, allow_inexact, processes) as folder:

@@ -44,6 +44,20 @@ def is_update_run(source: Source) -> bool:
     return is_run_folder(source) and is_update(RunFolder.open(Path(str(source))).facts["configuration"])
 
 
+def check_kind(source: Source, *, update: bool) -> None:
+    """Refuse the run folder of the other kind, with the commands that take it."""
+    if not is_run_folder(source) or is_update_run(source) == update:
+        return
+    if update:
+        raise ConfigurationError(
+            f"{source} must be the run folder of an update, got a family. `regnas report {source}` continues it."
+        )
+    raise ConfigurationError(
+        f"{source} must be the run folder of a family, got an update. `regnas update {source}` continues it; predict, "
+        "export and verify take its models."
+    )
+
+
 def find_run(
     source: Source,
     out: str | os.PathLike[str] | None,
