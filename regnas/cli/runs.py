@@ -14,6 +14,7 @@ from regnas.cli.output import print_table, say
 from regnas.errors import EnvironmentProblem, Interrupted
 
 if TYPE_CHECKING:
+    from regnas.components.paths import Anchors
     from regnas.runs.api import Run
 
 AddBudget = Annotated[
@@ -92,7 +93,7 @@ def search(
 ) -> None:
     """Search the supernet for the family; train the supernet first if it is not trained yet.
 
-    --add-budget adds a member to the family, exports it again, and writes an existing report again.
+    --add-budget adds a member to the family and writes an existing report again. The other members stay as they are.
     """
     from regnas.runs import api
 
@@ -108,10 +109,10 @@ def search(
             allow_inexact=allow_inexact,
             until="search",
         )
-        if add_budgets and found.report.exists():
-            _print_report(found)
+        if add_budgets:
+            _print_family(found)
         else:
-            _print_done("export" if add_budgets else "search", found)
+            _print_done("search", found)
 
 
 @app.command()
@@ -128,15 +129,12 @@ def polish(
     ] = None,
     allow_inexact: Inexact = False,
 ) -> None:
-    """Train the shared weights further for the members only; keep them if they are better on the search split."""
+    """Train the shared weights further for the members only; keep them unless they are significantly worse."""
     from regnas.runs import api
 
     with continued_by("polish", *_options(set=set, alpha=alpha, allow_inexact=allow_inexact)):
         found = api.polish(target, out=out, set=set or (), alpha=alpha, allow_inexact=allow_inexact)
-        if found.report.exists():
-            _print_report(found)
-        else:
-            _print_done("export", found)
+        _print_family(found)
 
 
 @app.command()
@@ -210,6 +208,10 @@ def update(
         )
         print_table(update_terminal_table(found.results))
         say(f"report: {found.report}")
+        if found.models:
+            names = ", ".join(found.models)
+            example = f"regnas predict {found.path}:{found.models[-1]} DATA --out FILE"
+            say(f"models: {names}; use one with: {example}")
 
 
 @app.command()
@@ -221,11 +223,11 @@ def validate(config: Target, set: Sets = None) -> None:
     from regnas.space import format_macs, latency_range
     from regnas.supernet import space_of
 
-    name, content = load_table(config, set or ())
+    name, content, anchors = load_table(config, set or ())
     if is_update(content):
-        _validate_update(name, content)
+        _validate_update(name, content, anchors)
         return
-    loaded = parse_config(name, content)
+    loaded = parse_config(name, content, anchors)
     splits = loaded.values.data.load()
     imported_weights(loaded, splits)  # refuses weights of another supernet
     space = space_of(loaded.values.supernet, splits.input_shape, len(splits.classes))
@@ -240,11 +242,11 @@ def validate(config: Target, set: Sets = None) -> None:
     say(f"{loaded.name} is valid")
 
 
-def _validate_update(name: str, content: dict[str, Any]) -> None:
+def _validate_update(name: str, content: dict[str, Any], anchors: Anchors) -> None:
     from regnas.updates.config import parse_update
     from regnas.updates.study import check_update
 
-    loaded = parse_update(name, content)
+    loaded = parse_update(name, content, anchors)
     scenario, trainings = check_update(loaded)
     say(f"scenario: {scenario}")
     methods, seeds = len(loaded.values.methods), len(loaded.values.seeds)
@@ -290,12 +292,34 @@ def _options(**given: str | float | bool | Sequence[str] | None) -> list[str]:
     return words
 
 
+def _print_family(run: Run) -> None:
+    """Print what has changed: the table of the report, or that of the members if there is no report of them."""
+    from regnas.family.export import family_table
+
+    if not _is_main() or run.report_is_current:
+        _print_report(run)
+        return
+    print_table(family_table(run.family.manifest))
+    _print_polishing(run)
+    if run.report.exists():
+        lacking = [name for name in run.family if name not in run.flips.members]
+        say(f"the report lacks {', '.join(lacking)}. Write it with: {shlex.join(['regnas', 'report', str(run.path)])}")
+    _print_done("export", run)
+
+
 def _print_report(run: Run) -> None:
     from regnas.report.family.tables import terminal_table
 
     if _is_main():
         print_table(terminal_table(run.flips))
+        _print_polishing(run)
         say(f"report: {run.report}")
+
+
+def _print_polishing(run: Run) -> None:
+    decision = run.polishing
+    for line in () if decision is None else decision.lines():
+        say(line)
 
 
 def _print_done(stage: str, run: Run) -> None:

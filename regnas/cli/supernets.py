@@ -30,7 +30,9 @@ def import_ofa(
     ] = "",
     folder: Annotated[
         Path | None,
-        typer.Option("--to", help="The folder for the weights. Default: in ~/.cache/regnas.", metavar="FOLDER"),
+        typer.Option(
+            "--to", help="The folder for the weights. Default: in the cache folder, ~/.cache/regnas.", metavar="FOLDER"
+        ),
     ] = None,
 ) -> None:
     """Convert a supernet that others trained; a configuration can then start from it."""

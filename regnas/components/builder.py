@@ -10,10 +10,12 @@ import json
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from regnas.components.paths import PATH, Anchors
 from regnas.components.registry import Registry, nearest
 from regnas.errors import ConfigurationError
 
@@ -37,6 +39,7 @@ class Builder:
 
     registries: Mapping[Any, Registry[Any]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    anchors: Anchors | None = None  # of relative paths; None: they stay relative
 
     def component(self, protocol: Any, table: Any, where: str) -> Any:
         """Build a component from a table with a ``name``; return None after a problem."""
@@ -76,10 +79,15 @@ class Builder:
         }
         if len(self.problems) > before:
             return None
+        for name in values.keys() & {name for name, entry in known.items() if PATH in entry.metadata}:
+            values[name] = self._anchored(known[name].metadata[PATH], values[name], _join(where, name))
         try:
             return kind(**values)
         except ValueError as error:
             return self._problem(f"{where}: {error}" if where else str(error))
+
+    def _anchored(self, anchored: Callable[[str, Path], str], value: str, where: str) -> str:
+        return value if self.anchors is None else anchored(value, self.anchors.folder_of(where))
 
     def _value(self, hint: Any, value: Any, where: str) -> Any:
         if get_origin(hint) in (Union, types.UnionType):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from regnas.components.paths import IS_PATH
 from regnas.data.holding_out import check_fraction
 from regnas.data.splits import Preprocessing, Split, Splits, numbered_split
 from regnas.errors import DataError
@@ -36,7 +37,7 @@ class Arrays:
     search_targets, in place of a held out ``search_fraction`` of the training samples, and classes, the names.
     """
 
-    path: str
+    path: str = field(metadata=IS_PATH)
     search_fraction: float = 0.1
     seed: int = 0
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import torch
 
+from regnas.components.paths import IS_PATH, path_key
 from regnas.data.holding_out import check_fraction, hold_out
 from regnas.data.image_decoding import Decoder
 from regnas.data.image_transforms import Transform
@@ -39,12 +40,12 @@ class ImageFolder:
     a whole number per class.
     """
 
-    path: str
+    path: str = field(metadata=IS_PATH)
     size: int
     channels: int = 3
     search_fraction: float = 0.1
     seed: int = 0
-    cache: str = ""  # the default is regnas in $XDG_CACHE_HOME or ~/.cache
+    cache: str = path_key("")  # the default is regnas in $XDG_CACHE_HOME or ~/.cache
     transform: Transform = "fit"
     keep: Literal["all", "search"] = "all"
     search_images: int = 0

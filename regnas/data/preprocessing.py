@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -33,6 +33,8 @@ class Preprocessing:
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    # How image files become squares; None: as the papers do if the statistics are those of ImageNet, and else "fit".
+    transform: Literal["fit", "imagenet"] | None = field(default=None, metadata={"content": "unless default"})
 
     def __post_init__(self) -> None:
         if not self.mean or len(self.mean) != len(self.std):
@@ -102,14 +104,18 @@ class Preprocessing:
         std = variance.sqrt().clamp(min=SMALLEST_STD)
         return cls(tuple(mean.tolist()), tuple(std.tolist()))
 
-    def to_json(self) -> dict[str, list[float]]:
-        return {"mean": list(self.mean), "std": list(self.std)}
+    def to_json(self) -> dict[str, Any]:
+        content: dict[str, Any] = {"mean": list(self.mean), "std": list(self.std)}
+        return content if self.transform is None else content | {"transform": self.transform}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Preprocessing:
         try:
-            return cls(tuple(float(x) for x in value["mean"]), tuple(float(x) for x in value["std"]))
-        except (KeyError, TypeError, ValueError) as error:
+            transform = value.get("transform")
+            if transform not in (None, "fit", "imagenet"):
+                raise ValueError(f"transform must be fit or imagenet, got {transform!r}")
+            return cls(tuple(float(x) for x in value["mean"]), tuple(float(x) for x in value["std"]), transform)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"the preprocessing {value!r} cannot be used: {error}") from None
 
 

@@ -11,6 +11,7 @@ from urllib.error import URLError
 
 import torch
 
+from regnas.components.paths import path_key
 from regnas.data.holding_out import check_fraction
 from regnas.data.splits import Split, Splits, numbered_split
 from regnas.errors import DataError, EnvironmentProblem
@@ -21,7 +22,7 @@ from regnas.runtime.files import cache_folder
 class _TorchvisionSet:
     """Divides the official training part into train and search; the official test part is the report split."""
 
-    root: str = ""  # the default is regnas in $XDG_CACHE_HOME or ~/.cache
+    root: str = path_key("")  # the default is regnas in $XDG_CACHE_HOME or ~/.cache
     search_fraction: float = 0.1
     seed: int = 0
 

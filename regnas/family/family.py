@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from regnas.components.registry import nearest
 from regnas.data import Preprocessing
-from regnas.errors import ConfigurationError
+from regnas.errors import ArtifactError, ConfigurationError
 from regnas.family.images import read_images, transform_of
 from regnas.family.manifest import Manifest, Member, family_folder, file_in, read_manifest
 from regnas.family.networks import build_member
@@ -155,8 +155,19 @@ def load_family(path: str | Path) -> Family:
         >>> list(family)  # doctest: +SKIP
         ['small', 'medium', 'large']
     """
-    folder = family_folder(Path(path).expanduser())
+    folder = _folder_of(Path(path).expanduser())
     family = Family(folder, read_manifest(folder))
     for member in family.members:
         check_sha256(file_in(folder, member.file), member.sha256)
     return family
+
+
+def _folder_of(path: Path) -> Path:
+    """Find the folder of the manifest; if only the run ``runs/<name>`` exists, name it."""
+    try:
+        return family_folder(path)
+    except ArtifactError as error:
+        run = Path("runs") / path
+        if path.exists() or path.is_absolute() or not (run / "run.json").is_file():
+            raise
+        raise ArtifactError(f"{error}. Did you mean {run}?") from None

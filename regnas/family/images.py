@@ -22,8 +22,8 @@ KINDS = "an array, a tensor, a PIL image, a path, or a list of one of these"
 
 
 def transform_of(preprocessing: Preprocessing) -> Transform:
-    """How image files become squares: as the papers do for ImageNet if the mean and deviation are those of ImageNet."""
-    return "imagenet" if preprocessing == IMAGENET else "fit"
+    """Return how image files become squares; if it is not stated, the statistics of ImageNet tell."""
+    return preprocessing.transform or ("imagenet" if preprocessing == IMAGENET else "fit")
 
 
 def read_images(images: Any, shape: tuple[int, int, int], transform: Transform) -> Tensor:
@@ -37,7 +37,7 @@ def read_images(images: Any, shape: tuple[int, int, int], transform: Transform) 
     """
     if isinstance(images, Image.Image | str | os.PathLike):
         images = [images]
-    if isinstance(images, Sequence):
+    if isinstance(images, Sequence) and not isinstance(images, bytes):
         return _from_sequence(images, shape, transform)
     if isinstance(images, Tensor) or hasattr(images, "__array__"):
         return _from_array(images, shape)
@@ -51,10 +51,10 @@ def _from_sequence(images: Sequence[Any], shape: tuple[int, int, int], transform
         ignore_metadata_warnings()
         return torch.cat([_from_picture(each, shape, transform) for each in images])
     if all(isinstance(each, Tensor) or hasattr(each, "__array__") for each in images):
-        try:
-            return _from_array(torch.stack([_tensor(each) for each in images]), shape)
-        except RuntimeError:
-            raise DataError("images of a list must have one shape and one dtype") from None
+        tensors = [_tensor(each) for each in images]
+        if len({(tensor.shape, tensor.dtype) for tensor in tensors}) > 1:
+            raise DataError("images of a list must have one shape and one dtype. Convert them, or give one array.")
+        return _from_array(torch.stack(tensors), shape)
     kinds = ", ".join(sorted({type(each).__name__ for each in images}))
     raise DataError(f"images must be {KINDS}, got a list of {kinds}")
 
@@ -82,11 +82,15 @@ def _from_array(images: Any, shape: tuple[int, int, int]) -> Tensor:
 def _tensor(images: Any) -> Tensor:
     """On the CPU, as uint8 or float32; other types could hold anything."""
     if isinstance(images, Tensor):
+        if images.layout != torch.strided:
+            raise DataError(f"images must be dense tensors, got {images.layout}. Convert them with to_dense().")
         tensor = images.detach().cpu()
         if tensor.dtype == torch.uint8 or tensor.is_floating_point():
             return tensor if tensor.dtype == torch.uint8 else tensor.float()
         raise _wrong_type(str(tensor.dtype).removeprefix("torch."))
-    array: NDArray[Any] = np.asarray(images)
+    if np.ma.is_masked(images):
+        raise DataError("images must have no masked pixels, got a masked array. Fill it with filled(0).")
+    array: NDArray[Any] = np.ascontiguousarray(images)  # torch takes no negative strides, such as of images[::-1]
     if array.dtype != np.uint8 and array.dtype.kind != "f":
         raise _wrong_type(str(array.dtype))
     return torch.tensor(array.astype(np.uint8 if array.dtype == np.uint8 else np.float32, copy=False))
@@ -110,6 +114,8 @@ def _from_picture(source: Any, shape: tuple[int, int, int], transform: Transform
     try:
         if isinstance(source, Image.Image):
             picture = convert_picture(source, MODES[channels])
+        elif Path(source).expanduser().is_dir():
+            raise ValueError("it is a folder; give the files in it")
         elif not Path(source).expanduser().is_file():  # opening a named pipe would wait forever
             raise ValueError("there is no such file")
         else:

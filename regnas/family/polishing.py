@@ -2,24 +2,29 @@
 
 The members stay sub-networks of one supernet, so each still contains the smaller ones exactly. Training forks when its
 later lessons begin. The number alpha moves along the line between the two ends, from accuracy (0) to agreement (1). The
-search split decides: the best of the points on the line and of the unchanged weights; points that meet the limit on
-flips come before points that exceed it.
+images of the search choose the point on the line; points that meet the limit on flips come before points that exceed
+it. Images that chose nothing decide whether it replaces the unpolished weights; see ``deciding``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor, nn
 
 from regnas.components.rate import format_rate
-from regnas.errors import ArtifactError
-from regnas.flips import Predictions, negative_flip_rate
+from regnas.errors import ArtifactError, first_line
+from regnas.family.deciding import Answers, compare_answers
+from regnas.family.decision import Comparison, Decision, Reason
+from regnas.flips import Predictions
 from regnas.losses import CrossEntropy, KnowledgeDistillation, LogitDifferenceInhibition
+from regnas.report.kit.json_values import json_value
 from regnas.runtime.files import digest_of, read_sealed_list, write_sealed_list
 from regnas.runtime.randomness import Key
 from regnas.search import Measures, Reward, excess_over, violation_of
@@ -44,31 +49,53 @@ class Polishing:
     """How long, how fast and by which lessons the members are trained further.
 
     ``alphas`` are the points on the line that are compared. Everything else (batches, augmentation, schedule of the
-    learning rate) is as in ``[training]``.
+    learning rate) is as in ``[training]``. ``held_out`` is the share of the search split that the search does not see:
+    its images decide whether the members are polished. With 0 the images of the search decide, which favors the
+    unpolished weights.
     """
 
     epochs: int = 8
     learning_rate: float = 0.1
     lessons: dict[str, TeachingTerm] = field(default_factory=_lessons)
     alphas: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    held_out: float = 0.25
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.learning_rate <= 0:
             raise ValueError("epochs must be at least 1 and learning_rate positive")
         if not self.alphas or not all(0 <= alpha <= 1 for alpha in self.alphas):
             raise ValueError("alphas must hold at least one number, each between 0 and 1")
+        if not 0 <= self.held_out < 1:
+            raise ValueError(f"held_out must be at least 0 and below 1, got {self.held_out:g}")
         if Curriculum(lessons=self.lessons).supernets_before:
             raise ValueError("supernets that are trained before teach in [curriculum], not in [polish]")
 
 
 @dataclass(frozen=True)
+class Images:
+    """Positions in the search split: what the search saw, and what decides; the same if nothing is held out."""
+
+    searched: NDArray[np.int64]
+    deciding: NDArray[np.int64]
+    originals: int  # of the deciding images
+
+    @property
+    def held_out(self) -> bool:
+        return not np.isin(self.deciding, self.searched).any()
+
+
+@dataclass(frozen=True)
 class Point:
-    """One choice of weights, measured on the search split; ``alpha`` is None for the unchanged weights."""
+    """One choice of weights, measured on the images of the search; ``alpha`` is None for the unpolished weights.
+
+    ``comparison`` is with the unpolished weights on the deciding images; None for these weights themselves.
+    """
 
     alpha: float | None
     top1: dict[str, float]  # by member
     nfr: dict[str, float]  # by pair, "small > large"
     reward: float
+    comparison: Comparison | None = None
 
     @property
     def name(self) -> str:
@@ -78,25 +105,22 @@ class Point:
     def mean_top1(self) -> float:
         return sum(self.top1.values()) / len(self.top1)
 
-    @property
-    def mean_nfr(self) -> float:
-        return sum(self.nfr.values()) / len(self.nfr) if self.nfr else 0.0
-
     def violation(self, max_nfr: float | None) -> float:
         """By how much the highest NFR exceeds the limit."""
         return violation_of(excess_over(max_nfr, Measures(self.mean_top1, self.nfr)))
 
     def to_json(self) -> dict[str, Any]:
-        return {"alpha": self.alpha, "top1": self.top1, "nfr": self.nfr, "reward": self.reward}
+        content: dict[str, Any] = json_value(self)
+        return content
 
 
 @dataclass(frozen=True)
 class Polished:
-    """The points that were compared, and the chosen one."""
+    """The points that were compared, the chosen one, and the decision."""
 
-    points: tuple[Point, ...]  # the unchanged weights first
+    points: tuple[Point, ...]  # the unpolished weights first
     chosen: Point
-    by_hand: bool  # the user named alpha
+    decision: Decision
     ends: Ends
     training_macs: int
     max_nfr: float | None = None  # the limit, if there is one
@@ -108,15 +132,8 @@ class Polished:
 
     @property
     def summary(self) -> str:
-        """The effect on the search split, in one sentence."""
-        by = "by hand" if self.by_hand else "on the search split"
-        before, after = self.points[0], self.chosen
-        if after.alpha is None:
-            return f"nothing on the line was better {by}: the weights stay as they were{self._limit}"
-        return (
-            f"{after.name} chosen {by}: mean Top-1 {100 * before.mean_top1:.2f} -> {100 * after.mean_top1:.2f} %, "
-            f"mean NFR {100 * before.mean_nfr:.2f} -> {100 * after.mean_nfr:.2f} %{self._limit}"
-        )
+        """The decision and its numbers, in one line."""
+        return "; ".join(self.decision.lines()).removeprefix("polishing: ").rstrip(".") + self._limit
 
     @property
     def _limit(self) -> str:
@@ -129,7 +146,8 @@ class Polished:
         """The comparison, for the manifest."""
         return {
             "chosen": self.chosen.to_json(),
-            "chosen_by": "hand" if self.by_hand else "search split",
+            "chosen_by": "hand" if self.decision.reason == "hand" else "search split",
+            "decision": self.decision.to_dict(),
             "points": [point.to_json() for point in self.points],
         }
 
@@ -142,10 +160,11 @@ class Polisher:
     trainer: Trainer  # with the epochs and the learning rate of the settings
     space: SearchSpace
     reward: Reward
-    start: Callable[[], nn.Module]  # a new supernet with the unchanged weights
+    start: Callable[[], nn.Module]  # a new supernet with the unpolished weights
     evaluator: Callable[[Mapping[str, Tensor] | None], Evaluator]  # of the supernet with other weights
     key: tuple[Key, ...]
     folder: Path
+    images: Images
     max_nfr: float | None = None
     old: Mapping[str, Predictions] = field(default_factory=dict)  # flips from these count too
 
@@ -154,21 +173,36 @@ class Polisher:
         training = self._training(members)
         ends = training.train(self.start, self.key, "polish")
         alphas = sorted({*self.settings.alphas, *([] if alpha is None else [alpha])})
-        points = self._points(members, [None, *alphas], ends, training.folder / POINTS)
-        wanted = [point for point in points if point.alpha == alpha] if alpha is not None else points
-        chosen = prefer(wanted, self.max_nfr)
-        return Polished(tuple(points), chosen, alpha is not None, ends, training.macs(), self.max_nfr)
+        points = self._points(members, alphas, ends, training.folder / POINTS)
+        chosen, compared, reason = choose(points, self.max_nfr, alpha)
+        decision = self._decision(chosen, compared, reason)
+        return Polished(tuple(points), chosen, decision, ends, training.macs(), self.max_nfr)
+
+    def _decision(self, chosen: Point, compared: Point, reason: Reason) -> Decision:
+        assert compared.alpha is not None and compared.comparison is not None  # by choose
+        return Decision(
+            alpha=chosen.alpha,
+            compared=compared.alpha,
+            reason=reason,
+            held_out=self.images.held_out,
+            images=len(self.images.deciding),
+            originals=self.images.originals,
+            comparison=compared.comparison,
+        )
 
     def _points(
-        self, members: Mapping[str, Architecture], alphas: Sequence[float | None], ends: Ends, record: Path
+        self, members: Mapping[str, Architecture], alphas: Sequence[float], ends: Ends, record: Path
     ) -> list[Point]:
-        """Measure the points that are not on record."""
+        """Measure the points that are not on record; the unpolished weights come first."""
         known = recorded_points(record) if record.exists() else {}
-        for alpha in alphas:
-            if alpha not in known:
-                known[alpha] = self._measured(members, alpha, None if alpha is None else ends.at(alpha))
+        unknown = [alpha for alpha in alphas if alpha not in known]
+        if unknown or None not in known:
+            before = self._answers(members, None)
+            known[None] = self._measured(None, before)
+            for alpha in unknown:
+                known[alpha] = self._measured(alpha, self._answers(members, ends.at(alpha)), before)
         write_sealed_list(record, [point.to_json() for point in known.values()])
-        return [known[alpha] for alpha in alphas]
+        return [known[alpha] for alpha in (None, *alphas)]
 
     def _training(self, members: Mapping[str, Architecture]) -> ForkedTraining:
         falling = sorted(members.values(), key=lambda member: self.space.cost(member).macs, reverse=True)
@@ -180,29 +214,53 @@ class Polisher:
     def _objective(self, curriculum: Curriculum) -> SupernetObjective:
         return SupernetObjective(self.space, curriculum, CrossEntropy(), self.key)
 
-    def _measured(
-        self, members: Mapping[str, Architecture], alpha: float | None, weights: Mapping[str, Tensor] | None
-    ) -> Point:
-        evaluator = self.evaluator(weights)
-        predicted = dict(zip(members, evaluator.predict_each(list(members.values())), strict=True))
-        top1 = {name: predictions.accuracy for name, predictions in predicted.items()}
-        references = {**self.old, **predicted}
-        nfr = {
-            f"{small} > {large}": negative_flip_rate(references[small], predicted[large])
-            for small, large in [*product(self.old, members), *combinations(members, 2)]
-        }
-        mean = sum(top1.values()) / len(top1)
-        return Point(alpha, top1, nfr, self.reward(Measures(mean, nfr)))
+    def _answers(self, members: Mapping[str, Architecture], weights: Mapping[str, Tensor] | None) -> Answers:
+        predicted = self.evaluator(weights).predict_each(list(members.values()))
+        named = dict(zip(members, predicted, strict=True))
+        return Answers.of(named, self.old)
+
+    def _measured(self, alpha: float | None, answers: Answers, before: Answers | None = None) -> Point:
+        searched = answers.part(self.images.searched)
+        measures = searched.measures()
+        comparison = None
+        if before is not None:
+            deciding = self.images.deciding
+            comparison = compare_answers(before.part(deciding), answers.part(deciding), self.reward)
+        top1 = {name: float(correct.mean()) for name, correct in searched.correct.items()}
+        return Point(alpha, top1, measures.nfr, self.reward(measures), comparison)
+
+
+def choose(points: Sequence[Point], max_nfr: float | None, alpha: float | None) -> tuple[Point, Point, Reason]:
+    """Return the chosen point, the one that was compared with the unpolished weights, and the reason.
+
+    ``alpha`` chooses by hand. Otherwise the best point of the line, by constraint domination, replaces the unpolished
+    weights, unless it exceeds the limit by more, or is significantly worse.
+    """
+    unpolished, *line = points
+    if alpha is not None:
+        (named,) = (point for point in line if point.alpha == alpha)
+        return named, named, "hand"
+    best = prefer(line, max_nfr)
+    assert best.comparison is not None
+    violations = best.violation(max_nfr), unpolished.violation(max_nfr)
+    if violations[0] != violations[1]:
+        return (best if violations[0] < violations[1] else unpolished), best, "limit"
+    return (unpolished if best.comparison.verdict == "worse" else best), best, "interval"
 
 
 def prefer(points: Sequence[Point], max_nfr: float | None) -> Point:
-    """Return the best point by constraint domination; the first of equal ones, which needs no change."""
+    """Return the best point by constraint domination; the first of equal ones."""
     return min(points, key=lambda point: (point.violation(max_nfr), -point.reward))
 
 
 def recorded_points(path: Path) -> dict[float | None, Point]:
-    """Return the measured points of an interrupted polishing by alpha; None stands for the unchanged weights."""
+    """Read the measured points; those of an earlier version, which compared nothing, are measured again."""
+    content = read_sealed_list(path, dict, "tables")
     try:
-        return {point["alpha"]: Point(**point) for point in read_sealed_list(path, dict, "tables")}
-    except (KeyError, TypeError) as error:
-        raise ArtifactError(f"{path} is damaged ({error!r}). Delete it, and the points are measured again.") from None
+        points = TypeAdapter(list[Point]).validate_python(content)
+    except ValidationError as error:
+        raise ArtifactError(
+            f"{path} is damaged ({first_line(error)}). Delete it, and the points are measured again."
+        ) from None
+    known = {point.alpha: point for point in points}
+    return known if all(point.comparison is not None for point in points if point.alpha is not None) else {}

@@ -85,12 +85,26 @@ def shared_groups(aligned: Sequence[Predictions]) -> NDArray[np.int64] | None:
     """Return the clusters of the aligned models, which must agree; models saved without clusters follow the others."""
     known = [each for each in aligned if each.groups is not None]
     for each in known[1:]:
-        if not np.array_equal(known[0].groups, each.groups):  # type: ignore[arg-type]  # known holds no None
+        if not _same_clusters(known[0].groups, each.groups):
             raise ArtifactError(
                 f'"{known[0].model}" and "{each.model}" group the same samples into different clusters. '
                 "Predict both on the same split."
             )
     return known[0].groups if known else None
+
+
+def _same_clusters(groups: NDArray[np.int64] | None, others: NDArray[np.int64] | None) -> bool:
+    """Whether the same samples are together, whatever the numbers of the clusters are."""
+    if groups is None or others is None or np.array_equal(groups, others):
+        return True
+    return np.array_equal(_first_members(groups), _first_members(others))
+
+
+def _first_members(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the position of the first sample of the cluster of each sample: [N]."""
+    _, first, cluster_of = np.unique(groups, return_index=True, return_inverse=True)
+    position: NDArray[np.int64] = first[cluster_of]
+    return position
 
 
 def count_clusters(groups: NDArray[np.int64] | None, samples: int) -> int:

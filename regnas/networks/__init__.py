@@ -10,6 +10,7 @@ from regnas.components.registry import Registry
 from regnas.networks.cost import macs_of, parameters_of
 from regnas.networks.fusion import fold_batch_norms, folding_is_exact
 from regnas.networks.head import captured_features, classifier_of, with_dropout
+from regnas.networks.normalized import Normalized
 from regnas.networks.small_resnet import SmallResNet
 from regnas.networks.torchvision_models import PublishedEvaluation, TorchvisionModel
 from regnas.runtime.tensors import leading_slice
@@ -28,6 +29,7 @@ NETWORKS: Registry[type[Network]] = Registry(
 __all__ = [
     "NETWORKS",
     "Network",
+    "Normalized",
     "PublishedEvaluation",
     "SmallResNet",
     "TorchvisionModel",

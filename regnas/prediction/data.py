@@ -14,6 +14,7 @@ from PIL import Image
 from torch import Tensor
 
 from regnas.components.builder import Builder
+from regnas.components.paths import Anchors
 from regnas.data import DATASETS, DataSet, ImageFolder, Split, SplitName, Splits, StreamedImages, batches_of
 from regnas.data.arrays import report_part
 from regnas.data.image_decoding import Decoder
@@ -106,9 +107,10 @@ def samples_of(source: str, split: SplitName, reading: Reading | None) -> Sample
     path = Path(source).expanduser()
     if (path / RUN).is_file():
         run = RunFolder.open(path)
-        return _configured(source, run.facts["configuration"], split, reading, run.facts.get("data"))
+        return _configured(source, run.facts["configuration"], run.anchors, split, reading, run.facts.get("data"))
     if not path.is_dir() and path.suffix != ".npz":
-        return _configured(source, load_table(source)[1], split, reading, None)
+        _, table, anchors = load_table(source)
+        return _configured(source, table, anchors, split, reading, None)
     if split != "report":
         raise ConfigurationError(
             f"the {split} split must be one of a configuration or a run folder, got {source}. Only these say how the "
@@ -130,11 +132,12 @@ def _folder(source: str, folder: Path) -> Samples:
 def _configured(
     source: str,
     table: Mapping[str, Any],
+    anchors: Anchors | None,
     split: SplitName,
     reading: Reading | None,
     recorded: Mapping[str, Any] | None,
 ) -> Samples:
-    builder = Builder({DataSet: DATASETS})
+    builder = Builder({DataSet: DATASETS}, anchors=anchors)
     data_set: DataSet = builder.component(DataSet, table.get("data"), "data")
     machine = builder.record(Machine, table.get("machine", {}), "machine")
     if builder.problems:
@@ -142,7 +145,7 @@ def _configured(
     if isinstance(data_set, ImageFolder) and not _is_own(reading, data_set):
         streamed, classes = data_set.streamed(split)
         return Samples(source, streamed, classes, machine)
-    splits = data_set.load() if recorded is None else _load_as_recorded(source, table, data_set)
+    splits = data_set.load() if recorded is None else _load_as_recorded(source, table, anchors, data_set)
     chosen = splits.named(split)
     if recorded is not None and recorded["splits"][split]["digest"] != chosen.digest:
         raise ArtifactError(
@@ -152,12 +155,12 @@ def _configured(
     return Samples(source, chosen, splits.classes, machine)
 
 
-def _load_as_recorded(source: str, table: Mapping[str, Any], data_set: DataSet) -> Splits:
+def _load_as_recorded(source: str, table: Mapping[str, Any], anchors: Anchors | None, data_set: DataSet) -> Splits:
     """Load the splits of a run; an update may put the classes into a random order."""
     from regnas.updates.config import parse_update  # here, because it imports every method
     from regnas.updates.job import load_splits
 
-    return load_splits(parse_update(source, dict(table)).values) if is_update(table) else data_set.load()
+    return load_splits(parse_update(source, dict(table), anchors).values) if is_update(table) else data_set.load()
 
 
 def _is_own(reading: Reading | None, folder: ImageFolder) -> bool:

@@ -51,13 +51,26 @@ def load_classifier(source: str, weights: str | None = None) -> Classifier:
         return _member_file(path)
     folder, colon, member = source.rpartition(":")
     if colon:
-        return _member(load_family(folder), member)
+        family = load_family(folder)
+        _check_exported(family, member)
+        return _member(family, member)
     if path.is_dir() and (_has_manifest(path) or not source.isidentifier()):  # as all names of torchvision are
         names = load_family(path)
         raise ConfigurationError(
             f"a model of {source} must be named, one of {', '.join(f'{source}:{name}' for name in names)}"
         )
     return _torchvision(source, weights or "DEFAULT")
+
+
+def _check_exported(family: Family, name: str) -> None:
+    """Refuse a method of an update whose new model is more than one network, with what there is of it."""
+    known = {*family, *(member.method for member in family.members)}
+    predicted = sorted((family.folder.parent / "predictions").glob(f"seed-*/{name}")) if name.isprintable() else []
+    if family.manifest.is_update and name not in known and predicted:
+        raise ConfigurationError(
+            f"{name} must be a method whose new model is a single network, got one that needs several at inference. "
+            f"Its predictions on the report split are in {predicted[0]}."
+        )
 
 
 def _has_manifest(folder: Path) -> bool:

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.runs.folder import Reuse, RunFolder
-from regnas.runs.session import Source, find_run, is_update_run, reuse_of, run_session
+from regnas.runs.session import Source, check_kind, find_run, is_update_run, reuse_of, run_session
 from regnas.runs.view import RunView
 from regnas.runtime.progress import Listener, listening
 from regnas.runtime.signals import postponed_interrupt
 
 if TYPE_CHECKING:
+    from regnas.family.decision import Decision
     from regnas.family.family import Family
     from regnas.report.family.results import FamilyComparison
     from regnas.runs.job import PolishRequest
@@ -51,6 +52,20 @@ class Run(RunView):
         from regnas.report.family.results import FamilyComparison
 
         return self._read(FamilyComparison, "flips.json", "regnas report")
+
+    @property
+    def polishing(self) -> Decision | None:
+        """How it was decided whether the members are polished; None if they were not to be."""
+        from regnas.family.decision import Decision
+        from regnas.family.manifest import read_manifest
+
+        recorded = (read_manifest(self._folder.family).polish or {}).get("decision")
+        return None if recorded is None else Decision.from_dict(recorded, str(self._folder.family))
+
+    @property
+    def report_is_current(self) -> bool:
+        """Whether there is a report, and it has all members of the family."""
+        return self.report.exists() and list(self.flips.members) == list(self.family)
 
     def _highlights(self) -> str:
         flips = self.flips
@@ -89,8 +104,9 @@ def run(
         executor: Where candidates run: ``"inline"``, ``"processes=4"`` or ``"dask=tcp://host:8786"``.
         tune: Choose every key that is "auto" on the search split again.
         allow_inexact: Continue on another machine or with other versions.
-        add_budgets: Budgets of further members: ``["450M", "tablet=500M +- 1 %"]``. The family is exported anew, and a
-            report that exists is written anew.
+        add_budgets: Budgets of further members: ``["450M", "tablet=500M +- 1 %"]``. The other members keep their
+            weights; after polishing the new ones are sub-networks of the polished weights. A report that exists is
+            written anew.
         until: The last stage: "train", "search", "export", "baselines" or "report".
         progress: Called with a ``Progress`` whenever work advances.
 
@@ -117,7 +133,7 @@ def polish(
     allow_inexact: bool = False,
     progress: Listener | None = None,
 ) -> Run:
-    """Train the shared weights further for the members alone; keep them if they are better on the search split.
+    """Train the shared weights further for the members alone; keep them unless they are significantly worse.
 
     The family is exported anew, and a report that exists is written anew.
 
@@ -125,7 +141,8 @@ def polish(
         config: The run folder; or what ``run`` was given, with the same ``out``.
         out: The run folder; by default ``runs/<name>``.
         set: Changes of ``[polish]``: ``{"epochs": 4}`` or ``["epochs=4"]``.
-        alpha: The point on the line from 0 (accuracy) to 1 (agreement); by default the search split chooses.
+        alpha: The point on the line from 0 (accuracy) to 1 (agreement); by default the search split chooses. Nothing is
+            trained if the members were polished before; a report that lacks a member then stays as it is.
         allow_inexact: Continue on another machine or with other versions.
         progress: Called with a ``Progress`` whenever work advances.
 
@@ -241,10 +258,13 @@ def _run(
     processes = current_processes()
     with postponed_interrupt(), listening(progress), joined(processes):
         with processes.together():
+            check_kind(config, update=False)
             choice = ExecutorChoice.parse(executor) if executor else None
-            loaded, path = find_run(config, out, changes, parse_config)
+            loaded, path = find_run(config, out, changes, parse_config, reuse)
         with run_session(loaded, path, reuse, allow_inexact, processes) as folder:
             if add_budgets or polishing:  # another family: what was made of the old one is made anew
-                until = "report" if folder.page.exists() else max(until, "export", key=STAGES.index)
+                moved = polishing is not None and polishing.alpha is not None  # by hand, which trains nothing
+                reports = Run(path).report_is_current if moved else folder.page.exists()
+                until = "report" if reports else max(until, "export", key=STAGES.index)
             run_stages(loaded, folder, until, choice, add_budgets, polishing, processes, tune)
     return Run(path)

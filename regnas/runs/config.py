@@ -11,6 +11,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import PlainValidator
 
 from regnas.components.builder import Builder
+from regnas.components.paths import Anchors, path_key
 from regnas.components.rate import Rate, format_rate
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
@@ -28,10 +29,12 @@ from regnas.search import (
     SearchAlgorithm,
     TopOne,
     TopOneAndFlips,
+    anchored_address,
     check_order,
 )
 from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
 from regnas.supernet import SUPERNETS, InputShape, SupernetPlugin
+from regnas.supernet.imports import anchored_weights
 from regnas.training import (
     SCHEDULES,
     SHRINKINGS,
@@ -76,10 +79,10 @@ class SearchSettings:
     reward: Reward = field(default_factory=TopOneAndFlips)
     algorithm: SearchAlgorithm = field(default_factory=Evolution)
     order: Order = "smallest_first"
-    storage: str = ""  # of the study; empty: study.db in the run folder
-    latency_table: str = ""  # the file that `regnas latency-table` wrote, where budgets limit milliseconds
+    storage: str = path_key("", anchored_address)  # of the study; empty: study.db in the run folder
+    latency_table: str = path_key("")  # the file that `regnas latency-table` wrote, where budgets limit milliseconds
     max_nfr: Rate | None = None
-    old_predictions: str = ""
+    old_predictions: str = path_key("")
 
     def __post_init__(self) -> None:
         if self.candidates < 1:
@@ -96,7 +99,7 @@ class SearchSettings:
     def flips_counted(self) -> str:
         """The limit and the old predictions, for people; empty if there is neither."""
         limit = "" if self.max_nfr is None else f", NFR at most {format_rate(self.max_nfr)} on the search split"
-        return limit + (f", flips from {self.old_predictions} included" if self.old_predictions else "")
+        return limit + (f", flips from {Path(self.old_predictions).name} included" if self.old_predictions else "")
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,8 @@ class Config:
     chosen: Chosen = field(default_factory=dict)  # for keys of baselines that are "auto", what an earlier run chose
     machine: Machine = field(default_factory=Machine)
     calibration_images: int | None = None  # of all networks that are exported and reported; None: enough
-    weights: str = ""  # what the supernet starts from: the name or the file of an imported one; empty: random numbers
+    # What the supernet starts from: the name or the file of an imported one; empty: random numbers.
+    weights: str = path_key("", anchored_weights)
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -158,20 +162,21 @@ class LoadedConfig(Generic[Values]):
     name: str
     table: dict[str, Any]
     values: Values
+    anchors: Anchors | None = None  # of relative paths; None: the working directory
 
 
 def load_config(source: str, changes: Changes = ()) -> LoadedConfig[Config]:
     return parse_config(*load_table(source, changes))
 
 
-def parse_config(name: str, table: dict[str, Any]) -> LoadedConfig[Config]:
+def parse_config(name: str, table: dict[str, Any], anchors: Anchors | None = None) -> LoadedConfig[Config]:
     if is_update(table):
         raise ConfigurationError(f"{name} has models and methods: it is for `regnas update {name}`")
-    builder = _builder()
+    builder = _builder(anchors)
     values = builder.record(Config, table, "")
     if builder.problems:
         raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))
-    return LoadedConfig(name, _without_secrets(table), values)
+    return LoadedConfig(name, _without_secrets(table), values, anchors)
 
 
 def _without_secrets(table: dict[str, Any]) -> dict[str, Any]:
@@ -189,7 +194,7 @@ def parse_polish(table: Mapping[str, Any]) -> Polishing:
     return settings
 
 
-def _builder() -> Builder:
+def _builder(anchors: Anchors | None = None) -> Builder:
     return Builder(
         {
             DataSet: DATASETS,
@@ -202,7 +207,8 @@ def _builder() -> Builder:
             Teacher: TEACHERS,
             Schedule: SCHEDULES,
             Shrinking: SHRINKINGS,
-        }
+        },
+        anchors=anchors,
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
+from regnas.components.paths import Anchors
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem
 from regnas.family.manifest.tables import JsonTable
 from regnas.runtime.files import digest_of, read_sealed_json, write_sealed_json
@@ -24,6 +25,7 @@ REQUIRED = (
     "format", "name", "digest", "threads", "versions", "machine", "data", "timings", "configuration",
 )  # fmt: skip
 CONDITIONS = ("threads", "processes", "versions")  # facts of their own, beside those of the machine
+ANCHORS = "anchors"  # a fact: which folders relative paths of the configuration belong to
 CLIPPING = "clipping"  # a fact: clipped steps of each training that has no record of its own
 Reuse = Literal["refuse", "resume", "overwrite"]
 
@@ -47,7 +49,15 @@ class RunFolder:
         self.log = path / "run.log"
 
     @classmethod
-    def create(cls, path: Path, name: str, table: dict[str, Any], machine: dict[str, Any], reuse: Reuse) -> RunFolder:
+    def create(
+        cls,
+        path: Path,
+        name: str,
+        table: dict[str, Any],
+        machine: dict[str, Any],
+        reuse: Reuse,
+        anchors: Anchors | None = None,
+    ) -> RunFolder:
         """Start a run, or continue one that has the same configuration."""
         used = path.exists() and any(entry.name != LOCK for entry in path.iterdir())
         if used and reuse == "overwrite":
@@ -78,6 +88,7 @@ class RunFolder:
             "data": None,
             "timings": {},
             "configuration": table,
+            ANCHORS: None if anchors is None else anchors.to_json(path),
         }
         folder = cls(path, facts)
         folder.save()
@@ -90,6 +101,12 @@ class RunFolder:
         facts = read_sealed_json(path / RUN)
         _check_facts(facts, path / RUN)
         return cls(path, facts, reads_only)
+
+    @property
+    def anchors(self) -> Anchors | None:
+        """The folders that relative paths of the configuration belong to; None for runs of earlier versions."""
+        recorded = self.facts.get(ANCHORS)
+        return None if recorded is None else Anchors.from_json(recorded, self.path)
 
     @property
     def processes(self) -> int:
@@ -160,6 +177,11 @@ class RunFolder:
     def keep(self, fact: str, value: Any) -> None:
         self.facts[fact] = value
         self.save()
+
+    def forget(self, fact: str) -> None:
+        if fact in self.facts:
+            del self.facts[fact]
+            self.save()
 
     def add(self, fact: str, entries: Mapping[str, Any]) -> None:
         """Add entries to a fact that is a table."""

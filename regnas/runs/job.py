@@ -15,12 +15,14 @@ from torch import nn
 from regnas.comparison.selecting import predictions_on
 from regnas.data import Splits
 from regnas.errors import ArtifactError, ConfigurationError
-from regnas.family.polishing import Polishing
+from regnas.family.polishing import Images, Polishing
 from regnas.flips import Predictions
 from regnas.runs.budgets import insert_added, parse_added
 from regnas.runs.config import Config, LoadedConfig, parse_polish, timed
 from regnas.runs.folder import RunFolder, check_space
-from regnas.runs.tables import Changes, change, describe
+from regnas.runs.later_members import POLISHED_MEMBERS, check_all_found, polished_members
+from regnas.runs.searched_images import HELD_OUT, divide, share_to_hold_out
+from regnas.runs.tables import Changes, change, describe, parse_changes
 from regnas.runtime.files import sha256_of
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.search import OLD, Studies, open_storage, sqlite_storage
@@ -70,8 +72,15 @@ class Job:
     device: torch.device
     executor: ExecutorChoice
     studies: Studies
+    images: Images  # of the search split: what the search sees, and what decides about polishing
     polishing: WantedPolishing | None
+    polished_members: tuple[str, ...] | None  # None: all members are polished together
     old: dict[str, Predictions]  # on the search split, of models from which members must not regress
+
+    @property
+    def added_later(self) -> list[str]:
+        """Return the members that were added after the others were polished."""
+        return [name for name in self.added if self.polished_members is not None and name not in self.polished_members]
 
     @property
     def classes(self) -> int:
@@ -100,6 +109,11 @@ def prepare(
     added = parse_added(added_budgets, folder.facts.get("added_budgets", {}))
     budgets = insert_added(values.budgets, added)
     polishing = _wanted_polishing(config, folder, polish)
+    polished = polished_members(folder, values.budgets)
+    if polish is not None:
+        check_all_found(folder, polished)
+    if polishing is None or (polish is not None and polish.alpha is None):
+        polished = None  # all members are polished together
     storage = open_storage(values.search.storage) if values.search.storage else None
 
     log.info("data: %s", describe(config.table, "data"))
@@ -124,7 +138,19 @@ def prepare(
     else:
         studies = Studies(open_storage(sqlite_storage(folder.study)), space)
 
+    share = share_to_hold_out(
+        folder,
+        None if polishing is None else polishing.settings,
+        {} if polish is None else parse_changes(polish.changes),
+        searched=bool(studies.names()),
+    )
+
+    folder.keep(HELD_OUT, share)
     folder.keep("added_budgets", added)
+    if polished is not None:
+        folder.keep(POLISHED_MEMBERS, list(polished))
+    else:
+        folder.forget(POLISHED_MEMBERS)
     folder.keep("polish", None if polishing is None else polishing.to_json())
     recipe = values.training.over(folder.processes)  # a run that is continued keeps the size of its steps
     return Job(
@@ -138,7 +164,9 @@ def prepare(
         device=device,
         executor=executor or ExecutorChoice(processes=values.machine.workers),
         studies=studies,
+        images=divide(splits.search, share, values.seed),
         polishing=polishing,
+        polished_members=polished,
         old=old,
     )
 

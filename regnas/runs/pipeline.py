@@ -25,7 +25,7 @@ from regnas.runs.export_stage import Exported, export_family, polishing_interrup
 from regnas.runs.folder import RunFolder
 from regnas.runs.job import Job, PolishRequest, predict_report, prepare
 from regnas.runs.report_stage import report, reported_family
-from regnas.runs.search_stage import evaluator_here, open_evaluator, polish_family, search_family
+from regnas.runs.search_stage import add_later_members, evaluator_here, open_evaluator, polish_family, search_family
 from regnas.runs.supernet_stage import supernet_training_macs, train_supernet
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.runtime.progress import planned_stages
@@ -76,6 +76,7 @@ def _build_family(job: Job, supernet: nn.Module, until: RunStage) -> FamilyCompa
             return None
         polished = polish_family(job, supernet, members)
         with job.folder.timed("export"):
+            members = add_later_members(job, search, members, supernet, polished)
             changed = polished is not None and polished.weights is not None
             kept = evaluator_here(job, supernet, polished.weights) if polished and changed else evaluator
             exported = export_family(job, kept.network, members, polished)
@@ -128,7 +129,7 @@ def _report_unpolished(job: Job, evaluator: Evaluator, members: Mapping[str, Arc
         job,
         "unpolished",
         "Before polishing",
-        "The same members with the weights that the supernet had when they were chosen.",
+        "The same members with the weights of the supernet before polishing.",
         members,
         predictions,
         supernet_training_macs(job),

@@ -66,6 +66,7 @@ def report(
         classes=job.splits.classes,
         facts=_facts(job, polished),
         tuning=tuple(tuning),
+        polishing=None if polished is None else polished.decision,
     )
     return write_report(contents, job.folder.report)
 

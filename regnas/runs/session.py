@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from regnas.components.paths import Anchors
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runs.folder import RUN, Reuse, RunFolder
 from regnas.runtime.environment import environment_problem, environment_problems
@@ -44,11 +45,26 @@ def is_update_run(source: Source) -> bool:
     return is_run_folder(source) and is_update(RunFolder.open(Path(str(source))).facts["configuration"])
 
 
+def check_kind(source: Source, *, update: bool) -> None:
+    """Refuse the run folder of the other kind, with the commands that take it."""
+    if not is_run_folder(source) or is_update_run(source) == update:
+        return
+    if update:
+        raise ConfigurationError(
+            f"{source} must be the run folder of an update, got a family. `regnas report {source}` continues it."
+        )
+    raise ConfigurationError(
+        f"{source} must be the run folder of a family, got an update. `regnas update {source}` continues it; predict, "
+        "export and verify take its models."
+    )
+
+
 def find_run(
     source: Source,
     out: str | os.PathLike[str] | None,
     changes: Changes,
-    parse: Callable[[str, dict[str, Any]], Loaded],
+    parse: Callable[[str, dict[str, Any], Anchors | None], Loaded],
+    reuse: Reuse = "resume",
 ) -> tuple[Loaded, Path]:
     """Find the configuration and the folder of a run.
 
@@ -56,7 +72,8 @@ def find_run(
         source: A preset, a configuration file, a run folder, or the tables of a configuration.
         out: The run folder; by default ``runs/<name>``.
         changes: Changes of the configuration.
-        parse: Builds the configuration from its name and its table.
+        parse: Builds the configuration from its name, its table, and the folders of relative paths.
+        reuse: A run that is resumed finds its files where it found them before, from any working directory.
 
     Returns:
         The configuration and the run folder, which need not exist.
@@ -68,17 +85,30 @@ def find_run(
             raise ConfigurationError("`out` must name the run folder if the configuration is a dict, got None")
         table = _plain(source)
         change(table, changes)
-        return parse(Path(out).name, table), Path(out)
+        return _as_before(parse(Path(out).name, table, Anchors.here()), Path(out), parse, reuse), Path(out)
     if is_run_folder(source):
         path = Path(source)
         if changes:
             raise ConfigurationError(f"{path} has a configuration: `set` is only for a new run")
         if out is not None and Path(out).resolve() != path.resolve():
             raise ConfigurationError(f"{path} is a run folder. Leave out `out` ({out}), or name a configuration.")
-        facts = RunFolder.open(path).facts
-        return parse(facts["name"], facts["configuration"]), path
-    name, table = load_table(os.fspath(source), changes)
-    return parse(name, table), Path(out) if out is not None else Path("runs") / name
+        run = RunFolder.open(path)
+        return parse(run.facts["name"], run.facts["configuration"], run.anchors), path
+    name, table, anchors = load_table(os.fspath(source), changes)
+    path = Path(out) if out is not None else Path("runs") / name
+    return _as_before(parse(name, table, anchors), path, parse, reuse), path
+
+
+def _as_before(
+    loaded: Loaded, path: Path, parse: Callable[[str, dict[str, Any], Anchors | None], Loaded], reuse: Reuse
+) -> Loaded:
+    """Take the folders of relative paths from the run that is continued, if it has the same configuration."""
+    if reuse != "resume" or not (path / RUN).exists():
+        return loaded
+    run = RunFolder.open(path)
+    if run.facts["configuration"] != loaded.table or run.anchors in (None, loaded.anchors):
+        return loaded
+    return parse(loaded.name, loaded.table, run.anchors)
 
 
 @contextmanager
@@ -105,7 +135,7 @@ def run_session(
             conditions = {**describe_machine(processes.device(machine.device)), "processes": processes.count}
             if processes.is_main:
                 stack.enter_context(exclusive(path))
-                folder = RunFolder.create(path, config.name, config.table, conditions, reuse)
+                folder = RunFolder.create(path, config.name, config.table, conditions, reuse, config.anchors)
                 folder.check_machine(conditions, allow_inexact)
                 stack.enter_context(continuable(path))
                 stack.enter_context(_log_to(folder.log))

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from regnas.components.paths import Anchors
 from regnas.components.registry import nearest
 from regnas.errors import ConfigurationError, first_line
 from regnas.runtime.files import is_deeper
@@ -21,8 +22,8 @@ DOT_LIMIT = 1000  # in a line
 Changes = Mapping[str, Any] | Sequence[str]
 
 
-def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any]]:
-    """Read a file or a preset: its name, and its content after the changes."""
+def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any], Anchors]:
+    """Read a file or a preset: its name, its content after the changes, and what its relative paths belong to."""
     path = _find(source)
     with path.open("rb") as file:
         content = file.read(SIZE_LIMIT + 1)
@@ -33,7 +34,8 @@ def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any]]
     except ValueError as error:
         raise ConfigurationError(f"{source} is not TOML: {first_line(error)}") from None
     change(table, changes)
-    return Path(source).stem, table
+    folder = path.absolute().parent if isinstance(path, Path) and Path(source).is_file() else Path.cwd()
+    return Path(source).stem, table, Anchors(folder, Path.cwd(), tuple(parse_changes(changes)))
 
 
 def is_update(table: Mapping[str, Any]) -> bool:
@@ -55,11 +57,31 @@ def _find(source: str) -> Any:
     if "/" not in source and preset.is_file():
         return preset
     known = presets()
-    if Path(source).is_dir():
-        raise ConfigurationError(f"{source} must be a configuration or a run folder, got a folder without run.json")
+    if path.is_dir():
+        raise ConfigurationError(
+            f"{source} must be a configuration or a run folder, got a folder without run.json{_remedy(source, path)}"
+        )
     raise ConfigurationError(
         f'there is no file "{source}", nor a preset of that name{nearest(source, known)} (presets: {", ".join(known)})'
     )
+
+
+def _remedy(source: str, folder: Path) -> str:
+    """Say what the folder is and what to do with it, as far as its content tells."""
+    exported = (folder / "manifest.json").is_file()
+    if exported and (folder.absolute().parent / "run.json").is_file():
+        return f". It is a part of a run folder. Use {folder.parent}."
+    if exported:
+        return ". It holds exported networks. `regnas verify` and `regnas predict` take them."
+    runs = sorted(entry.name for entry in folder.iterdir() if (entry / "run.json").is_file())
+    if runs:
+        return f". It holds the run folders {', '.join(runs[:3])}. Choose one, such as {folder / runs[0]}."
+    if (folder / "train").is_dir():
+        return (
+            ". It looks like a folder of images. Name it as data of a configuration: `regnas run cifar10 --set "
+            f"data.name=image_folder --set data.path={source} --set data.size=32 --out runs/{folder.absolute().name}`."
+        )
+    return ". `regnas run CONFIG --out DIR` makes a run folder."
 
 
 def parse_changes(changes: Changes) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from regnas.errors import ArtifactError
 from regnas.runs.folder import RunFolder
-from regnas.runs.session import Source, find_run, is_run_folder, is_update_run, reuse_of, run_session
+from regnas.runs.session import Source, check_kind, find_run, is_run_folder, is_update_run, reuse_of, run_session
 from regnas.runs.view import RunView
 from regnas.runtime.progress import Listener, listening, planned_stages
 from regnas.runtime.signals import postponed_interrupt
@@ -36,6 +36,15 @@ class Update(RunView):
         from regnas.report.update.results import UpdateResult
 
         return self._read(UpdateResult, "update.json", "regnas update")
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The methods whose new models are files in ``models``, which ``load_family`` and ``predict`` take."""
+        from regnas.family.manifest import MANIFEST, read_manifest
+
+        folder = self.path / "models"
+        members = read_manifest(folder).members if (folder / MANIFEST).exists() else ()
+        return tuple(dict.fromkeys(member.method for member in members))
 
     def _highlights(self) -> str:
         return self.results._repr_html_()
@@ -84,10 +93,11 @@ def update(
     from regnas.updates.study import run_update
     from regnas.updates.sweeps import Sweep
 
+    check_kind(config, update=True)
     parsed = [Sweep.parse(text) for text in sweeps]
     reuse = reuse_of(resume or (is_run_folder(config) and not overwrite), overwrite)
     with postponed_interrupt(), listening(progress):
-        loaded, path = find_run(config, out, set, parse_update)
+        loaded, path = find_run(config, out, set, parse_update, reuse)
         for sweep in parsed:  # before anything is written
             sweep.variants(loaded.values.methods)
         check_asked_by_epoch(by_epoch, loaded.values)

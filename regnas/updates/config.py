@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from regnas.components.builder import Builder
+from regnas.components.paths import Anchors, path_key
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ConfigurationError
 from regnas.networks import NETWORKS, Network
@@ -43,7 +44,7 @@ class UpdateConfig:
     seeds: tuple[int, ...] = (0,)
     calibration_images: int | None = None  # as many as are enough
     by_epoch: tuple[str, ...] = ()
-    cache: str = ""
+    cache: str = path_key("")
     machine: Machine = field(default_factory=Machine)
 
     def __post_init__(self) -> None:
@@ -78,10 +79,14 @@ class UpdateConfig:
                     raise ValueError(f"models.{name}.{key} is below that of models.{before}: data only grows")
             if newer.start == "previous" and newer.network != older.network:
                 raise ValueError(f'models.{name}.start is "previous", but its network is not that of models.{before}')
+            if newer.start == "previous" and newer.normalization != older.normalization:
+                raise ValueError(
+                    f'models.{name}.normalization must be that of models.{before}, because start is "previous"'
+                )
 
     @property
     def chain(self) -> Chain:
-        return Chain(tuple(ChainStage(name, release) for name, release in self.models.items()))
+        return Chain(tuple(ChainStage(name, release.reading) for name, release in self.models.items()))
 
 
 def check_by_epoch(labels: Sequence[str], methods: Mapping[str, Method]) -> None:
@@ -95,11 +100,11 @@ def load_update(source: str, assignments: Sequence[str] = ()) -> LoadedConfig[Up
     return parse_update(*load_table(source, assignments))
 
 
-def parse_update(name: str, table: dict[str, Any]) -> LoadedConfig[UpdateConfig]:
+def parse_update(name: str, table: dict[str, Any], anchors: Anchors | None = None) -> LoadedConfig[UpdateConfig]:
     if not is_update(table) and "supernet" in table:
         raise ConfigurationError(f"{name} has a supernet and no models: it is for `regnas run {name}`")
-    builder = Builder({DataSet: DATASETS, Network: NETWORKS, Method: METHODS})
+    builder = Builder({DataSet: DATASETS, Network: NETWORKS, Method: METHODS}, anchors=anchors)
     values = builder.record(UpdateConfig, table, "")
     if builder.problems:
         raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))
-    return LoadedConfig(name, table, values)
+    return LoadedConfig(name, table, values, anchors)

@@ -54,7 +54,7 @@ def _export(path: Path, formats: Sequence[str], weights_license: str) -> Family:
     missing = missing_formats(family, formats)
     if not missing:
         return family
-    config = parse_update(folder.facts["name"], folder.facts["configuration"])
+    config = parse_update(folder.facts["name"], folder.facts["configuration"], folder.anchors)
     splits = load_splits(config.values)
     folder.check_data(splits.summary())
     report = UpdateJob(config, folder, splits, {}, config.values.chain).on_old_classes(splits.report)

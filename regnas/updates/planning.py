@@ -11,6 +11,7 @@ from regnas.report.update.methods import FINE_TUNING, Counterpart
 from regnas.runs.config import LoadedConfig
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import METHODS, Chain
+from regnas.updates.methods.chain import bare
 from regnas.updates.methods.fine_tuning import FineTuning
 from regnas.updates.methods.none import NoTreatment
 from regnas.updates.models import Model
@@ -88,7 +89,8 @@ def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, .
 def describe_scenario(chain: Chain) -> str:
     """What changes along the chain, in words."""
     releases = [stage.release for stage in chain.stages]
-    changes = ["same architecture" if len({release.network for release in releases}) == 1 else "other architecture"]
+    networks = {bare(release.network) for release in releases}
+    changes = ["same architecture" if len(networks) == 1 else "other architecture"]
     for key, what in (("samples", "more samples"), ("classes", "more classes")):
         shares = [getattr(release, key) for release in releases]
         if len(set(shares)) > 1:

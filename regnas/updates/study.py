@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from regnas.data import Preprocessing
+from regnas.family.images import transform_of
 from regnas.family.updated import write_updated
 from regnas.flips import diagnose
 from regnas.networks import parameters_of
@@ -146,7 +149,8 @@ def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Ou
 
 def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
     """The new model of every method that ends in one network, for whoever ships it."""
-    name, release = list(job.config.values.models.items())[-1]
+    name, configured = list(job.config.values.models.items())[-1]
+    release = job.chain.stages[-1].release
     models = {
         (variant.label, seed): model
         for variant in variants
@@ -155,11 +159,20 @@ def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
     }
     networks = LazyMapping(models, lambda key: job.stores[key[1]].module(models[key]))
     known = job.splits.classes[: release.share.classes_of(len(job.splits.classes))]
-    data = job.splits.summary() | {"classes": list(known)}
+    reading = _read_by(configured.normalization, job.splits.preprocessing)
+    data = job.splits.summary() | {"classes": list(known), "preprocessing": reading.to_json()}
     plans = {variant.label: variant.plan[-1:] for variant in variants}
     predictions = {(label, seed): job.predict(seed, plans[label])[0] for label, seed in networks}
     table = job.config.table["models"][name]["network"]
     write_updated(job.folder.path / "models", networks, table, data, predictions)
+
+
+def _read_by(normalization: Preprocessing | None, data: Preprocessing) -> Preprocessing:
+    """Return how a network reads images: by statistics of its own if it has some, from files cut as in the data."""
+    if normalization is None:
+        return data
+    transform = transform_of(data)
+    return normalization if transform_of(normalization) == transform else replace(normalization, transform=transform)
 
 
 def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str, str]) -> FlipDiagnostics | None:
@@ -177,7 +190,10 @@ def _clipped(job: UpdateJob, plans: Mapping[str, Sequence[Model]]) -> list[Clipp
 def _facts(job: UpdateJob) -> dict[str, str]:
     values = job.config.values
     samples = ", ".join(f"{split.name} {len(split):,}" for split in job.splits.all)
-    networks = "; ".join(f"{name}: {describe(job.config.table['models'][name], 'network')}" for name in values.models)
+    tables = job.config.table["models"]
+    networks = "; ".join(
+        f"{name}: {describe(tables[name], 'network')}{_described(tables[name])}" for name in values.models
+    )
     recipe = f"{values.training.epochs} epochs, learning rate {values.training.learning_rate:g}"
     tuning = values.fine_tuning or values.training
     return {
@@ -189,3 +205,7 @@ def _facts(job: UpdateJob) -> dict[str, str]:
         "Seeds": ", ".join(map(str, values.seeds)),
         **job.folder.conditions(),
     }
+
+
+def _described(release: Mapping[str, Any]) -> str:
+    return f", normalization {release['normalization']}" if "normalization" in release else ""

@@ -57,7 +57,11 @@ def test_the_trade_is_recorded_and_the_best_of_the_search_split_is_kept(polished
     trade = manifest(polished_run)["polish"]
     assert [point["alpha"] for point in trade["points"]] == [None, 0.0, 0.25, 0.5, 0.75, 1.0]
     assert trade["chosen_by"] == "search split"
-    assert trade["chosen"]["reward"] == max(point["reward"] for point in trade["points"])
+    assert trade["chosen"]["reward"] == max(point["reward"] for point in trade["points"][1:])
+    decision = trade["decision"]
+    assert decision["alpha"] == decision["compared"] == trade["chosen"]["alpha"]
+    assert (decision["reason"], decision["held_out"], decision["images"]) == ("interval", False, 60)
+    assert decision["comparison"] == trade["chosen"]["comparison"]
     for point in trade["points"]:  # R2 over the family: mean Top-1 minus mean NFR
         top1, nfr = point["top1"].values(), point["nfr"].values()
         assert point["reward"] == pytest.approx(sum(top1) / 3 - sum(nfr) / 3)
@@ -82,7 +86,14 @@ def test_the_report_shows_the_family_beside_what_it_was(polished_run, finished_r
         for model, own in zip(before["family"]["models"], comparison["unpolished"]["models"], strict=True)
     ]
     assert comparison["family"]["training_macs"] > before["family"]["training_macs"]
-    assert "chosen on the search split" in (polished_run / "report/index.html").read_text()
+    decision = manifest(polished_run)["polish"]["decision"]
+    assert json.loads((polished_run / "report/flips.json").read_text())["polishing"] == decision
+    printed = (polished_run.parent / "stdout.txt").read_text()
+    said = "the same images chose the architectures, which favors the unpolished weights"
+    for text in (printed, (polished_run / "report/index.html").read_text()):
+        assert "against the unpolished weights, in percent: mean Top-1" in text
+        assert said in " ".join(text.split())
+    assert f"- measured on 60 images of the search split; {said}" in (polished_run / "report/flips.md").read_text()
 
 
 def test_one_number_moves_the_family_without_training(polished_run, tmp_path, command):

@@ -7,6 +7,7 @@ import shutil
 import signal
 
 import numpy as np
+import pytest
 
 from regnas.family.family import load_family
 from regnas.family.updated import write_updated
@@ -72,7 +73,51 @@ def test_an_interrupted_export_of_an_update_says_how_to_go_on(command, finished_
     assert f"continue with: regnas export '{run}' --format torch-export\n" in outcome.stderr
 
 
-def test_a_folder_that_is_no_run_is_not_called_a_file(refusal, tmp_path):
-    (tmp_path / "photos").mkdir()
-    line = f"regnas: {tmp_path / 'photos'} must be a configuration or a run folder, got a folder without run.json"
-    assert refusal("export", tmp_path / "photos") == (2, [line])
+@pytest.mark.parametrize(
+    ("inside", "remedy"),
+    [
+        ("train/cat/001.jpg", ". It looks like a folder of images. Name it as data of a configuration: `regnas run "),
+        ("manifest.json", ". It holds exported networks. `regnas verify` and `regnas predict` take them."),
+        ("digits/run.json", ". It holds the run folders digits. Choose one, such as {folder}/digits."),
+        ("notes.txt", ". `regnas run CONFIG --out DIR` makes a run folder."),
+    ],
+)
+def test_a_folder_that_is_no_run_is_described_with_what_to_do(refusal, tmp_path, inside, remedy):
+    folder = tmp_path / "photos"
+    (folder / inside).parent.mkdir(parents=True)
+    (folder / inside).touch()
+    code, (line,) = refusal("export", folder)
+    start = f"regnas: {folder} must be a configuration or a run folder, got a folder without run.json"
+    assert code == 2
+    assert line.startswith(start + remedy.format(folder=folder))
+
+
+def test_the_family_inside_a_run_folder_is_answered_with_the_run_folder(refusal, finished_run):
+    code, (line,) = refusal("export", finished_run / "family")
+    assert (code, line.endswith(f". It is a part of a run folder. Use {finished_run}.")) == (2, True)
+
+
+def test_commands_for_the_other_kind_of_run_name_the_right_one(refusal, finished_update, finished_run):
+    code, (line,) = refusal("report", finished_update)
+    assert (code, f"`regnas update {finished_update}` continues it" in line) == (2, True)
+    code, (line,) = refusal("update", finished_run)
+    assert (code, f"`regnas report {finished_run}` continues it" in line) == (2, True)
+
+
+def test_a_method_of_several_networks_is_answered_with_its_predictions(refusal, finished_update, tmp_path):
+    code, (line,) = refusal("predict", f"{finished_update}:ensemble", finished_update, "--out", tmp_path / "x.npz")
+    assert (code, line.endswith(f"are in {finished_update / 'predictions' / 'seed-0' / 'ensemble'}.")) == (2, True)
+
+
+def test_a_finished_update_says_how_to_use_its_models(finished_update):
+    printed = " ".join((finished_update.parent / "stdout.txt").read_text().split())
+    assert "models: none, focal_distillation_lm, elodi, fine_tuning, bcwi; use one with: regnas predict " in printed
+
+
+def test_predictions_on_the_same_images_from_a_run_and_from_a_file_can_be_compared(command, finished_update, tmp_path):
+    data = finished_update.parent / "data.npz"
+    for name, source in (("run", finished_update), ("file", data)):
+        out = tmp_path / f"{name}.npz"
+        assert command("predict", f"{finished_update}:elodi", source, "--out", out, "--device", "cpu").code == 0
+    outcome = command("gate", tmp_path / "run.npz", tmp_path / "file.npz", "--max-nfr", "0.5")
+    assert outcome.code == 0, outcome.stderr

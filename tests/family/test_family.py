@@ -203,3 +203,13 @@ def test_the_run_s_own_images_are_predicted_as_the_run_recorded(finished_run):
         np.testing.assert_allclose(predicted.probabilities, expected, atol=1e-4)
         assert predicted.member == name
         assert predicted.names == tuple(family.classes[number] for number in recorded.predicted)
+
+
+def test_the_name_of_a_run_without_its_folder_is_answered_with_the_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "digits").mkdir(parents=True)
+    (tmp_path / "runs" / "digits" / "run.json").touch()
+    with pytest.raises(ArtifactError, match=r"there is no such folder\. Did you mean runs/digits\?"):
+        regnas.load_family("digits")
+    with pytest.raises(ArtifactError, match=r"there is no such folder$"):
+        regnas.load_family("other")

@@ -193,3 +193,27 @@ def test_preprocessing_alone_refuses_too(images, problem):
 def test_files_go_through_the_papers_transform_with_their_mean_and_deviation():
     assert transform_of(Preprocessing.from_json(IMAGENET.to_json())) == "imagenet"
     assert transform_of(Preprocessing((0.5,), (0.5,))) == "fit"
+
+
+def test_pixels_may_be_stored_backwards():
+    np.testing.assert_array_equal(read(BYTES[::-1]).numpy(), BYTES[::-1])
+    np.testing.assert_array_equal(read(BYTES[:, ::-1]).numpy(), BYTES[:, ::-1])
+
+
+@pytest.mark.parametrize(
+    ("images", "problem"),
+    [
+        ([BYTES[0], BYTES[1] / np.float32(255)], "images of a list must have one shape and one dtype"),
+        (np.ma.masked_greater(BYTES, 9), "must have no masked pixels"),
+        (torch.from_numpy(BYTES).to_sparse(), "must be dense tensors"),
+        (b"abc", "got bytes"),
+    ],
+)
+def test_images_that_could_be_misread_are_refused(images, problem):
+    with pytest.raises(DataError, match=problem):
+        read(images)
+
+
+def test_a_folder_is_not_called_missing(tmp_path):
+    with pytest.raises(DataError, match="it is a folder; give the files in it"):
+        read([tmp_path], (3, 8, 8))

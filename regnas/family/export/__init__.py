@@ -1,7 +1,7 @@
 """Networks as files: weights, other formats, model cards; every file is run and compared before it is listed."""
 
 from regnas.family.export.formats import FORMATS, Format, Material, require_packages
-from regnas.family.export.tables import disagreements, export_table
+from regnas.family.export.tables import disagreements, export_table, family_table
 from regnas.family.export.writing import (
     Origin,
     current_family,
@@ -22,6 +22,7 @@ __all__ = [
     "disagreements",
     "export_formats",
     "export_table",
+    "family_table",
     "missing_formats",
     "refresh",
     "require_packages",

@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from regnas.family.manifest import Manifest
-from regnas.report.kit.formatting import percent
+from regnas.report.kit.formatting import percent, percent_interval
+from regnas.space import format_macs
 
 
 def export_table(manifest: Manifest) -> Table:
@@ -41,6 +42,23 @@ def export_table(manifest: Manifest) -> Table:
             f"{export.largest_logit_difference:.2g}",
             percent(among.mean_nfr()) if first and len(among.models) > 1 else "",
         )
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def family_table(manifest: Manifest) -> Table:
+    """One row per member: its size, its Top-1, and its negative flips against every smaller member."""
+    names = [member.name for member in manifest.members]
+    title = Text(f"{len(names)} members on {manifest.flip_table.samples:,} images: Top-1 and negative flips in percent")
+    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("Member")
+    for column in ("MACs", "Parameters", "Top-1 [95 %]", *(f"NFR\n{name} →" for name in names[:-1])):
+        table.add_column(Text(column), justify="right", no_wrap=True)
+    for place, member in enumerate(manifest.members):
+        rates = manifest.flip_table.nfr[:, place]  # from each member to this one
+        flips = [percent(rate) if before < place else "" for before, rate in enumerate(rates)]
+        top1 = f"{percent(member.top1)} {percent_interval(member.top1_interval)}"
+        cells = (member.name, format_macs(member.macs), f"{member.parameters:,}", top1, *flips[:-1])
         table.add_row(*(Text(cell) for cell in cells))
     return table
 

@@ -62,6 +62,7 @@ def compare(contents: ReportContents) -> FamilyComparison:
         tuning=contents.tuning,
         summary=summary(family, samples, clusters),
         diagnostics=_diagnostics(contents),
+        polishing=contents.polishing,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from regnas.data import Split
+from regnas.family.decision import Decision
 from regnas.flips import Predictions
 from regnas.report.tuning import Choice
 from regnas.search import Trial
@@ -51,6 +52,7 @@ class ReportContents:
     classes: tuple[str, ...]
     facts: Mapping[str, str]
     tuning: tuple[Choice, ...] = ()  # keys of baselines that are "auto"
+    polishing: Decision | None = None
 
     def __post_init__(self) -> None:
         if not self.methods or not self.members:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from regnas.family.decision import Decision
 from regnas.flips import PairStatistics
 from regnas.flips.paired import Bounds
 from regnas.report.diagnostics import FlipDiagnostics
@@ -102,3 +103,4 @@ class FamilyComparison(JsonResult):
     tuning: tuple[Choice, ...]
     summary: Text
     diagnostics: FlipDiagnostics | None
+    polishing: Decision | None = None  # None: the members were not to be polished

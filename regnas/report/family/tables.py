@@ -55,6 +55,8 @@ def markdown(comparison: FamilyComparison) -> str:
     verdicts = [f"- {plain(method.verdict)}" for method in comparison.methods if method.verdict]
     if verdicts:
         parts.append("\n".join(verdicts))
+    if comparison.polishing is not None:
+        parts += ["## Polishing", "\n".join(f"- {plain(line)}" for line in comparison.polishing.lines())]
     parts += ["## Methods", _summary_table(comparison), _training(comparison)]
     for method in comparison.methods:
         parts += [f"## {plain(method.title)}", plain(method.description), _models_table(method)]

@@ -1,7 +1,7 @@
 """Supernets that others trained: read their files, check them, keep them, and start runs from them."""
 
 from regnas.supernet.imports.importing import import_supernet
-from regnas.supernet.imports.starting import find_weights
+from regnas.supernet.imports.starting import anchored_weights, find_weights
 from regnas.supernet.imports.store import ImportedSupernet, default_store
 
-__all__ = ["ImportedSupernet", "default_store", "find_weights", "import_supernet"]
+__all__ = ["ImportedSupernet", "anchored_weights", "default_store", "find_weights", "import_supernet"]

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from regnas.components.paths import absolute
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.supernet import SUPERNETS, InputShape, SupernetPlugin, build_plugin
 from regnas.supernet.imports.store import SUFFIX, ImportedSupernet, default_store, find, weights_path
@@ -19,7 +20,7 @@ def find_weights(weights: str, plugin: SupernetPlugin, input_shape: InputShape, 
 
     Refuse weights of another supernet, or for other data; the error says what differs.
     """
-    if weights.endswith(SUFFIX) or "/" in weights:
+    if _is_path(weights):
         found = find(Path(weights).expanduser())
         remedy = "`regnas import-ofa` writes such a file, with its .json beside it"
     else:
@@ -29,6 +30,15 @@ def find_weights(weights: str, plugin: SupernetPlugin, input_shape: InputShape, 
         raise ConfigurationError(f'weights: there is no imported supernet "{weights}": {remedy}')
     _check_fits(found, plugin, input_shape, classes)
     return found
+
+
+def anchored_weights(weights: str, folder: Path) -> str:
+    """Return the path of a file below the folder; a name in the store stays a name."""
+    return absolute(weights, folder) if _is_path(weights) else weights
+
+
+def _is_path(weights: str) -> bool:
+    return weights.endswith(SUFFIX) or "/" in weights
 
 
 def _check_fits(imported: ImportedSupernet, plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> None:

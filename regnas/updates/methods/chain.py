@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from regnas.components.paths import path_key
 from regnas.data import DataFraction
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.losses import FeatureLoss, Loss
-from regnas.networks import Network
+from regnas.networks import Network, Normalized
 from regnas.runtime.files import sha256_of
 from regnas.updates.models import Checkpoint, FeatureLesson, Lesson, Model, Published, Trained, network_of, weights_in
+from regnas.updates.normalization import Normalization
 
 Mixture = Literal["sum", "convex"]  # CE + w D, or (1 - w) CE + w D
 References = Literal["chain", "radial", "fc", "untargeted"]
@@ -25,15 +27,16 @@ class Release:
 
     ``start`` is ``fresh`` or ``previous`` (fine-tuning of the release before it). ``checkpoint`` is a file with the
     weights of an existing model; with ``trained = false`` the network keeps the weights it comes with. Neither is
-    modified.
+    modified. ``normalization`` are the statistics that the network reads images with, by default those of the data.
     """
 
     network: Network
     samples: float = 1.0
     classes: float = 1.0
     start: Literal["fresh", "previous"] = "fresh"
-    checkpoint: str = ""
+    checkpoint: str = path_key("")
     trained: bool = True
+    normalization: Normalization | None = None
 
     def __post_init__(self) -> None:
         DataFraction(self.samples, self.classes)
@@ -43,6 +46,13 @@ class Release:
     @property
     def share(self) -> DataFraction:
         return DataFraction(self.samples, self.classes)
+
+    @property
+    def reading(self) -> Release:
+        """The release with a network that reads images as ``normalization`` says."""
+        if self.normalization is None:
+            return self
+        return replace(self, network=Normalized(self.network, self.normalization), normalization=None)
 
 
 @dataclass(frozen=True)
@@ -142,9 +152,19 @@ def feature_lessons(loss: FeatureLoss, weight: float, references: Sequence[Model
 
 def fine_tuned(stage: ChainStage, previous: Model, method: str, repeat: int = 0, **treatment: Any) -> Trained:
     """A training from the weights of the model before, which has to be of the same architecture."""
+    if bare(network_of(previous)) == bare(stage.release.network) and network_of(previous) != stage.release.network:
+        raise ConfigurationError(
+            f"methods.{method} works on the weights of the old model: models.{stage.name}.normalization must be that "
+            "of the model before it. Set both, or leave the method out."
+        )
     if network_of(previous) != stage.release.network:
         raise ConfigurationError(
             f"methods.{method} works on the weights of the old model: models.{stage.name}.network has to be that of "
             "the model before it; leave the method out or keep the network"
         )
     return stage.train(previous, repeat, **({"start": weights_in(previous)} | treatment))
+
+
+def bare(network: Network | None) -> Network | None:
+    """Return the network without the statistics that it reads images with."""
+    return network.network if isinstance(network, Normalized) else network

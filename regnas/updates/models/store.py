@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regnas.data import DataFraction, Split, Splits
 from regnas.errors import ArtifactError
-from regnas.networks import Network, macs_of
+from regnas.networks import Network, Normalized, macs_of
 from regnas.runtime.files import digest_of, read_sealed_json, require_keys, write_sealed_json
 from regnas.runtime.lock import exclusive
 from regnas.runtime.memory import BoundedCache
@@ -101,7 +101,10 @@ class ModelStore:
         """A network with random weights that are keyed by the content: no two trainings share random draws."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(key_to_int(self.seed, "start", identity))
-            return self.place(network.build(self.splits.input_shape, classes))
+            built = network.build(self.splits.input_shape, classes)
+        if isinstance(network, Normalized):
+            built = network.reading(built, self.splits.preprocessing)
+        return self.place(built)
 
     def place(self, network: nn.Module) -> nn.Module:
         return network.to(self.device, memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]

@@ -1,0 +1,31 @@
+"""The statistics that a network was trained with, as a configuration names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import PlainValidator
+
+from regnas.data import Preprocessing
+from regnas.data.preprocessing import IMAGENET
+
+EXPECTED = 'normalization must be "imagenet", or { mean = [0.5], std = [0.25] } with one value per channel'
+
+
+def parse_normalization(value: object) -> Preprocessing:
+    """Return the statistics of a name, or of a table with ``mean`` and ``std``."""
+    if value == "imagenet":
+        return IMAGENET
+    if not isinstance(value, Mapping) or value.keys() != {"mean", "std"}:
+        raise ValueError(EXPECTED)
+    return Preprocessing(_numbers(value["mean"]), _numbers(value["std"]))
+
+
+def _numbers(values: object) -> tuple[float, ...]:
+    if not isinstance(values, list | tuple) or not all(type(each) in (int, float) for each in values):
+        raise ValueError(EXPECTED)
+    return tuple(float(each) for each in values)
+
+
+Normalization = Annotated[Preprocessing, PlainValidator(parse_normalization)]
