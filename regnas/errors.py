@@ -39,8 +39,15 @@ EXTRAS = {
 }
 
 
+LONGEST_PROBLEM = 2000  # characters
+MOST_PROBLEMS = 100
+
+
 class RegnasError(Exception):
     """A problem that the user can solve: one line per problem, in which the passwords of addresses are hidden.
+
+    A damaged file can hold names of any length and any number of mistakes, so the middle of a very long line and the
+    last of very many lines are left out.
 
     ``run`` is the run folder that can be continued after the problem is solved, if there is one.
     """
@@ -49,8 +56,14 @@ class RegnasError(Exception):
     run: Path | None = None
 
     def __init__(self, *problems: str) -> None:
-        self.problems = tuple(map(hide_passwords, problems))
+        left_out = len(problems) - MOST_PROBLEMS
+        more = (f"{left_out:,} more problems",) if left_out > 0 else ()
+        self.problems = (*(_shortened(hide_passwords(problem)) for problem in problems[:MOST_PROBLEMS]), *more)
         super().__init__("\n".join(self.problems))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_PROBLEM else f"{text[: LONGEST_PROBLEM // 2]} … {text[-LONGEST_PROBLEM // 2 :]}"
 
 
 class ConfigurationError(RegnasError):

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from regnas.components.builder import Builder
-from regnas.errors import ArtifactError, ConfigurationError
+from regnas.errors import ArtifactError, ConfigurationError, first_line
 from regnas.family.costs import architecture_costs
 from regnas.family.manifest import Manifest, Member
 from regnas.networks import NETWORKS, Network, macs_of, parameters_of
@@ -31,9 +31,12 @@ def member_costs(manifest: Manifest) -> Mapping[str, Cost]:
 
 def network_cost(manifest: Manifest) -> Cost:
     """Count the network of an update on torch's meta device, which has shapes and no memory."""
-    with torch.device("meta"):
-        network = _build_network(manifest)
-    return Cost(macs_of(network, manifest.input_shape), parameters_of(network))
+    try:
+        with torch.device("meta"):
+            network = _build_network(manifest)
+        return Cost(macs_of(network, manifest.input_shape), parameters_of(network))
+    except (RuntimeError, TypeError) as error:  # torch refuses sizes that it cannot count
+        raise ArtifactError(f"the manifest's network cannot be built: {first_line(error)}") from None
 
 
 def build_member(manifest: Manifest, member: Member, path: Path) -> nn.Module:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import math
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem, first_line
 from regnas.runtime.environment import environment_cause, environment_problem
@@ -23,6 +24,7 @@ from regnas.runtime.temporary import remove_abandoned, temporary_beside
 WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}  # errors of file systems without hard links
 JSON_LIMIT = 64 * 2**20  # bytes
 DEPTH_LIMIT = 100
+DIGITS_LIMIT = 20  # of an integer, with its sign
 ENTRIES = "entries"  # the key of a list in a sealed table
 TOO_DEEP = f"it must be nested at most {DEPTH_LIMIT} deep"
 SEAL = "content_sha256"  # the key of a table that holds the digest of all other keys
@@ -50,7 +52,7 @@ def write_json(path: Path, value: Any) -> None:
 
 def json_text(value: Any) -> str:
     """Return readable JSON; characters that could control a terminal, and lone surrogates, are escapes."""
-    return json_escapes(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
+    return json_escapes(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def write_through(path: Path, write: Callable[[Path], None], replace: bool = True) -> None:
@@ -146,14 +148,35 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(content: str | bytes) -> Any:
-    """Parse JSON in UTF-8; raise a ``ValueError`` if it is not JSON, or is nested more than ``DEPTH_LIMIT`` deep."""
+    """Parse JSON in UTF-8; raise a ``ValueError`` if it is not JSON.
+
+    Also if it is nested more than ``DEPTH_LIMIT`` deep, or has a number that 64 bits cannot hold: no later code expects
+    NaN, infinity or integers without bound.
+    """
     try:
-        value = json.loads(content.decode("utf-8") if isinstance(content, bytes) else content)
+        value = json.loads(
+            content.decode("utf-8") if isinstance(content, bytes) else content,
+            parse_constant=_refuse_number,
+            parse_float=_finite,
+            parse_int=_bounded,
+        )
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     if is_deeper(value, DEPTH_LIMIT):
         raise ValueError(TOO_DEEP)
     return value
+
+
+def _refuse_number(text: str) -> NoReturn:
+    raise ValueError(f"numbers must fit into 64 bits, got {text[:40]}")
+
+
+def _finite(text: str) -> float:
+    return value if math.isfinite(value := float(text)) else _refuse_number(text)
+
+
+def _bounded(text: str) -> int:
+    return value if len(text) <= DIGITS_LIMIT and abs(value := int(text)) < 2**63 else _refuse_number(text)
 
 
 def is_deeper(value: Any, limit: int) -> bool:

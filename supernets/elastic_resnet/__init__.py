@@ -13,6 +13,7 @@ from supernets.extraction import Make
 from supernets.sliced import SlicedSupernet
 
 NAME = "elastic_resnet"
+MOST_BLOCKS = 1000  # per stage: every possible block is an object
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,10 @@ class ElasticResNet:
             raise ValueError("widths and patch must be positive")
         if min(self.expansions) <= 0:
             raise ValueError("expansions must be positive")
-        if not 1 <= self.depths[0] <= self.depths[1]:
-            raise ValueError(f"depths must be [min, max] with 1 <= min <= max, got {list(self.depths)}")
+        if not 1 <= self.depths[0] <= self.depths[1] <= MOST_BLOCKS:
+            raise ValueError(
+                f"depths must be [min, max] with 1 <= min <= max <= {MOST_BLOCKS}, got {list(self.depths)}"
+            )
         if min(self.widths[0]) < self.stem_width:
             raise ValueError(f"the first stage must be at least as wide as the stem ({self.stem_width})")
         for narrow, wide in zip(self.widths, self.widths[1:], strict=False):

@@ -112,6 +112,7 @@ def test_one_flipped_bit_is_found(run, name):
         (lambda content: content["members"][0].update(top1=0.99), "flip_table contradicts the members' Top-1"),
         (lambda content: content.update(network={}), "network of the manifest must be the table of a network"),
         (lambda content: content.update(network={"name": "nothing"}), "the manifest's network cannot be built"),
+        (lambda content: content.update(input_shape=[1, 2**62, 2**62]), "the manifest's network cannot be built"),
         (lambda content: content.update(classes=["a", "b", "c"]), "metadata contradicts the manifest: regnas.classes"),
     ],
 )

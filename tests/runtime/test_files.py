@@ -185,3 +185,15 @@ def test_a_folder_in_the_place_of_a_file_is_refused_by_name(tmp_path):
             read(tmp_path)
         with pytest.raises(ArtifactError, match="is missing"):
             read(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", str(2**63), str(-(2**63) - 1), "9" * 5000])
+def test_numbers_that_64_bits_cannot_hold_are_no_json(tmp_path, number):
+    (tmp_path / "a.json").write_text(f'{{"steps": [{number}]}}')
+    with pytest.raises(ArtifactError, match="numbers must fit into 64 bits"):
+        files.read_json(tmp_path / "a.json")
+
+
+def test_numbers_of_64_bits_are_read(tmp_path):
+    (tmp_path / "a.json").write_text(f"[{2**63 - 1}, {-(2**63) + 1}, 1e308, -0.5]")
+    assert files.read_json(tmp_path / "a.json") == [2**63 - 1, -(2**63) + 1, 1e308, -0.5]
