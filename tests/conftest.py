@@ -17,6 +17,10 @@ from benchmarks.tiny import write_tiny, write_tiny_update
 # A shell starts commands in the background of a script with SIGINT ignored, and the tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Importing readline, which pytest does, gives the processes of pytest-xdist the size of a terminal that nobody sees.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
+
 settings.register_profile("regnas", deadline=None)  # time belongs into the benchmarks
 settings.load_profile("regnas")
 

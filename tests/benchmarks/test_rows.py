@@ -79,7 +79,7 @@ def test_rows_on_other_samples_are_refused(tmp_path):
         ({"members": ["small", "small"]}, "two or more different names"),
         ({"macs": [1]}, "1 macs for 2 members"),
         ({"seed": 7}, "against its own folder"),
-        ({"seconds": float("nan")}, "infinite or none"),
+        ({"seconds": float("nan")}, "must fit into 64 bits"),
         ({"seconds": ...}, "lacks seconds"),
     ],
 )

@@ -10,6 +10,7 @@ import torch
 from benchmarks.tiny import write_tiny
 from regnas.family.family import load_family
 from regnas.runs.config import load_config
+from regnas.runtime.files import write_sealed_json
 from regnas.search.evaluation import latency
 from regnas.space import Additivity, Conditions, LatencyTable, covering, latency_range, part_keys, with_latencies
 
@@ -99,7 +100,7 @@ def test_validate_shows_the_range_and_counts_what_is_quick_enough(command, confi
     outcome = command("validate", config)
     assert outcome.code == 0, outcome.stderr
     lines = outcome.stdout.splitlines()
-    assert "attainable: 2 to 4 ms, by tiny-latency.json" in lines
+    assert f"attainable: 2 to 4 ms, by {config.parent / 'tiny-latency.json'}" in lines
     # One block of three widths in each of two stages; the largest of these takes 113k.
     assert "budgets.small: at most 200 k MACs, at most 2 ms, about 9 architectures" in lines
 
@@ -127,7 +128,7 @@ def test_milliseconds_without_a_table_are_refused(refusal, config, tmp_path):
 @pytest.mark.parametrize(
     ("change", "code", "problem"),
     [
-        (("tiny-latency", "none"), 3, "search.latency_table: there is no file none.json: measure it with"),
+        (("tiny-latency", "none"), 3, "/none.json: measure it with `regnas latency-table CONFIG`"),
         (("<= 2 ms", "<= 1.9 ms"), 4, "budgets.small: no architecture takes at most 1.9 ms; the attainable range is 2"),
         (("stem_width = 4", "stem_width = 3"), 3, "another configuration of the supernet. Measure again with"),
         (("[8, 12, 16]", "[8, 12, 20]"), 3, "another configuration of the supernet. Measure again with"),
@@ -153,7 +154,7 @@ def test_a_table_of_another_space_or_data_set_is_refused(refusal, config, table,
     use(config)
     content = json.loads(table.read_text())
     content["conditions"][key] = value
-    table.write_text(json.dumps(content))
+    write_sealed_json(table, content)
     code, (line,) = refusal("validate", config)
     assert code == 3
     assert problem in line

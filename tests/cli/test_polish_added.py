@@ -10,6 +10,7 @@ import pytest
 from benchmarks.processes import regnas, start_regnas
 from benchmarks.tiny import write_tiny
 from regnas.runs.config import parse_config
+from regnas.runtime.files import write_sealed_json
 from regnas.search import Studies, open_storage, sqlite_storage
 
 pytestmark = pytest.mark.slow
@@ -99,7 +100,7 @@ def test_a_report_that_lacks_the_new_member_is_named_with_its_command_and_alpha_
     assert command("report", run).code == 0
     facts = json.loads((run / "run.json").read_text())
     facts["added_budgets"] = {"160k": "160k +- 20 %"}  # an `--add-budget` that was killed after the search
-    (run / "run.json").write_text(json.dumps(facts))
+    write_sealed_json(run / "run.json", facts)
     before = trained(run)
     refused = command("polish", run, "--alpha", "0.25")
     assert refused.code == 2

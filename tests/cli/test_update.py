@@ -48,7 +48,10 @@ def test_the_terminal_shows_every_method_the_noise_floor_and_the_path_of_the_rep
     for title in TITLES:
         assert any(line.removeprefix("★ ").startswith(title) for line in lines), title
     assert any(line.startswith("Noise floor: ") for line in lines)
-    assert lines[-1] == f"report: {finished_update / 'report' / 'index.html'}"
+    report, models = lines[-2:]
+    assert report == f"report: {finished_update / 'report' / 'index.html'}"
+    assert models.startswith("models: none, focal_distillation_lm, elodi, fine_tuning, bcwi; use one with: ")
+    assert models.endswith(f"regnas predict {finished_update}:bcwi DATA --out FILE")
 
 
 def test_the_run_folder_holds_what_is_promised(finished_update):

@@ -57,7 +57,7 @@ def misnamed(path):
 
 CHECKPOINTS = {
     "missing": ("old.pt", lambda path: None, "is missing"),
-    "a folder": ("old.pt", lambda path: path.mkdir(), "Is a directory"),
+    "a folder": ("old.pt", lambda path: path.mkdir(), "must be a file"),
     "another architecture": (
         "old.pt",
         lambda path: torch.save(weights((4, 12)), path),
@@ -139,7 +139,7 @@ def test_each_command_refuses_the_configurations_and_runs_of_the_other(refusal, 
     before = tree(finished_update)
     code, lines = refusal("report", finished_update)
     assert (code, len(lines)) == (2, 1)
-    assert "it is for `regnas update" in lines[0]
+    assert f"must be the run folder of a family, got an update. `regnas update {finished_update}`" in lines[0]
     assert tree(finished_update) == before
 
     # a run that was begun and found to be out of reach
