@@ -27,6 +27,7 @@ REQUIRED = (
 CONDITIONS = ("threads", "processes", "versions")  # facts of their own, beside those of the machine
 ANCHORS = "anchors"  # a fact: which folders relative paths of the configuration belong to
 CLIPPING = "clipping"  # a fact: clipped steps of each training that has no record of its own
+OPTIONAL_TABLES = (CLIPPING, "added_budgets", "later_members")  # facts that a run may lack
 Reuse = Literal["refuse", "resume", "overwrite"]
 
 log = logging.getLogger("regnas")
@@ -216,10 +217,27 @@ def _check_facts(facts: dict[str, Any], path: Path) -> None:
     run = JsonTable.of(facts, path, "the run", REQUIRED)
     for key in ("name", "digest"):
         run.text(key)
-    for key in ("configuration", "versions", *(each for each in (CLIPPING, "added_budgets") if each in facts)):
+    for key in ("configuration", "versions", *(each for each in OPTIONAL_TABLES if each in facts)):
         run.table(key)
     for key in ("threads", *(each for each in ("processes", "supernet_training_macs") if each in facts)):
         run.count(key)
+    if "held_out" in facts:
+        run.rate("held_out")
+    for key in ("polish", "polished"):
+        if facts.get(key) is not None:
+            polish = JsonTable.of(facts[key], path, f"the fact {key}", ("settings", "alpha"))
+            polish.table("settings")
+            if facts[key]["alpha"] is not None:
+                polish.rate("alpha")
+    if "polished_members" in facts:
+        run.texts("polished_members")
+    if facts.get(ANCHORS) is not None:
+        anchors = JsonTable.of(run.table(ANCHORS), path, "the anchors", ("absolute", "from_run", "keys"))
+        anchors.texts("keys")
+        for seen in ("absolute", "from_run"):
+            folders = JsonTable.of(anchors.table(seen), path, "the anchors", ("file", "given"))
+            for key in ("file", "given"):
+                folders.text(key)
     machine = JsonTable.of(run.table("machine"), path, "the machine", ("platform", "device"))
     for key in ("platform", "device"):
         machine.text(key)

@@ -108,7 +108,7 @@ def test_comparison_is_json() -> None:
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert list(content) == [
         "title", "samples", "clusters", "members", "budgets", "interval_level", "methods", "tuning", "summary",
-        "diagnostics",
+        "diagnostics", "polishing",
     ]  # fmt: skip
     baseline = content["methods"][1]
     assert baseline["mean_nfr"] == pytest.approx(0.5 / 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from regnas.report.family.contents import ReportContents
 from regnas.report.family.report import write_report
+from regnas.runtime.files import read_sealed_json
 
 from .helpers import Page, answers, architecture, contents, history, method, pictures
 
@@ -47,7 +47,7 @@ def page_of(made: ReportContents, folder: Path) -> Page:
 
 def test_all_files_are_written_and_the_json_is_what_was_returned(ordinary: ReportContents, folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == FILES
-    assert json.loads((folder / "flips.json").read_text()) == write_report(ordinary, folder).to_dict()
+    assert read_sealed_json(folder / "flips.json") == write_report(ordinary, folder).to_dict()
 
 
 def test_page_is_written_last(ordinary: ReportContents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from regnas.report.tuning import Choice, Tried
 from regnas.report.update.curves import EpochRates, FlipsByEpoch, SplitRates
 from regnas.report.update.methods import SeedPair
 from regnas.report.update.results import ClippedSteps, TrainingClipping, UpdateResult
+from regnas.runtime.files import unsealed
 
 from .test_diagnostics import NEW, OLD
 from .update_helpers import difference, method, none, realistic, sweep, update, with_pairs
@@ -51,7 +52,7 @@ def test_results_come_back_from_their_file(tmp_path: Path) -> None:
 
 def test_the_keys_of_the_json_are_these() -> None:
     content = whole().to_dict()
-    assert json.loads(whole().to_json()) == content
+    assert unsealed(json.loads(whole().to_json()), "the text") == content
     assert list(content) == [
         "title", "scenario", "models", "seeds", "samples", "clusters", "interval_level", "noise_floor", "methods",
         "sweeps", "facts", "tuning", "diagnostics", "by_epoch", "clipping",
@@ -134,7 +135,7 @@ def test_a_file_of_another_shape_is_refused_with_the_key(tmp_path: Path, place: 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [("[]", "update.json must be an object, got a list of 0"), ("{", "update.json is damaged: it is not JSON")],
+    [("[]", "update.json is damaged: it holds no table"), ("{", "update.json is damaged: it is not JSON")],
 )
 def test_a_file_that_is_something_else_is_refused(tmp_path: Path, content: str, problem: str) -> None:
     (tmp_path / "update.json").write_text(content)

@@ -73,6 +73,15 @@ def test_a_changed_key_that_cannot_be_parsed_is_a_text():
         ("timings", {"train": "long"}),
         ("configuration", [1]),
         ("added_budgets", 1),
+        ("later_members", []),
+        ("polished_members", ["small", 1]),
+        ("held_out", 2),
+        ("polish", {"settings": {}}),
+        ("polish", {"settings": {}, "alpha": "x"}),
+        ("polished", {"settings": 1, "alpha": None}),
+        ("anchors", {"absolute": {}, "from_run": {}, "keys": []}),
+        ("anchors", {"absolute": {"file": 1, "given": "."}, "from_run": {"file": ".", "given": "."}, "keys": []}),
+        ("anchors", {"absolute": {"file": ".", "given": "."}, "from_run": {"file": ".", "given": "."}, "keys": [1]}),
     ],
 )
 def test_a_fact_of_a_wrong_kind_is_refused_with_its_file(tmp_path, fact, value):

@@ -52,6 +52,12 @@ class JsonTable:
     def items(self, key: str) -> Iterator[Any]:
         return iter(self._of_kind(key, list, "list"))
 
+    def texts(self, key: str) -> list[str]:
+        found: list[str] = self._of_kind(key, list, "list")
+        if not all(isinstance(each, str) for each in found):
+            raise self.refusal(key, "a list of texts")
+        return found
+
     def table(self, key: str) -> dict[str, Any]:
         found: dict[str, Any] = self._of_kind(key, dict, "table")
         return found
