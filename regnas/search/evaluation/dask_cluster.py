@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import torch
 
-from regnas.errors import ConfigurationError, EnvironmentProblem, first_line
+from regnas.errors import ConfigurationError, EnvironmentProblem, RegnasError, first_line
 from regnas.runtime.signals import stop_if_asked
 from regnas.search.evaluation.candidates import CandidateRunner, Predicted, RunnerSource
 from regnas.space import Architecture
@@ -113,29 +113,42 @@ class DaskCluster:
 
         self._until_finished(future)
         try:
-            result: GroupResult = self._answer(lambda client: client.gather(future, asynchronous=True))
+            # If the workers that hold the result die meanwhile, others compute it again, as soon as there are any.
+            result: GroupResult = self._answer(lambda client: client.gather(future, asynchronous=True), self._watch())
             return result
         except KilledWorker as error:
             raise EnvironmentProblem(
                 f"workers of the Dask cluster died with the same candidates ({first_line(error)}). Check that they "
                 "have enough memory, and resume."
             ) from None
+        except RegnasError:
+            raise
         except Exception as error:
             if future.status == "error":  # the candidates failed, not the cluster
                 raise
             raise ClusterLost(first_line(error)) from error
 
     def _until_finished(self, future: Any) -> None:
-        heard = checked = time.monotonic()
+        look = self._watch()
         while future.status == "pending":
-            stop_if_asked()
+            look()
             time.sleep(POLL_SECONDS)
+
+    def _watch(self) -> Callable[[], None]:
+        """Return what a wait calls again and again: it ends the wait on a signal, or without workers for too long."""
+        heard = checked = time.monotonic()
+
+        def look() -> None:
+            nonlocal heard, checked
+            stop_if_asked()
             if time.monotonic() - checked > CHECK_SECONDS:
                 if self._count_workers():
                     heard = time.monotonic()
                 elif time.monotonic() - heard > self._patience:
                     raise self._gone("has no workers. Start workers with `dask worker`")
                 checked = time.monotonic()
+
+        return look
 
     def _count_workers(self) -> int:
         try:
@@ -144,14 +157,14 @@ class DaskCluster:
             raise ClusterLost(first_line(error)) from error
         return self._workers
 
-    def _answer(self, ask: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
-        """Ask the cluster, and wait until it answers, is lost, or a signal arrives."""
+    def _answer(self, ask: Callable[[Any], Coroutine[Any, Any, Any]], look: Callable[[], None] = stop_if_asked) -> Any:
+        """Ask the cluster, and wait until it answers, is lost, or ``look`` raises."""
         if self._client.status != "running":
             raise ClusterLost("no connection to the scheduler")
         asked = asyncio.run_coroutine_threadsafe(ask(self._client), self._client.loop.asyncio_loop)
         try:
             while not wait([asked], POLL_SECONDS).done:
-                stop_if_asked()
+                look()
                 if self._client.status != "running":
                     raise ClusterLost("no connection to the scheduler")
             return asked.result()

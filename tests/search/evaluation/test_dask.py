@@ -12,6 +12,7 @@ import pytest
 from benchmarks.reliability.dask_processes import Cluster
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runtime import signals
+from regnas.search.evaluation.dask_cluster import DaskCluster
 from tests.search.evaluation.executing import same_bits_until_closed
 
 pytestmark = [pytest.mark.distributed, pytest.mark.slow]
@@ -104,6 +105,25 @@ def test_a_cluster_that_is_gone_is_one_line_after_the_patience(open_evaluator, s
                 cluster.kill_worker(place)
         with pytest.raises(EnvironmentProblem, match=r"no Dask scheduler answers at tcp|has no workers\. Start"):
             list(results)
+
+
+def test_workers_that_die_with_a_result_that_is_being_fetched_are_waited_for_only_so_long(
+    open_evaluator, some, cluster, monkeypatch
+):
+    monkeypatch.setenv("REGNAS_DASK_PATIENCE", "1")
+    finished = DaskCluster._until_finished
+
+    def finish_and_kill(self, future):
+        finished(self, future)
+        for place in cluster.running():
+            cluster.kill_worker(place)
+
+    monkeypatch.setattr(DaskCluster, "_until_finished", finish_and_kill)
+    with (
+        closing(open_evaluator(f"dask={cluster.address}")) as evaluator,
+        pytest.raises(EnvironmentProblem, match=r"has no workers\. Start"),
+    ):
+        list(evaluator.predict_each(some))
 
 
 def test_a_stop_does_not_wait_for_workers(opened, some, cluster):
