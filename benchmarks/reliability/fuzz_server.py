@@ -120,19 +120,30 @@ def _try_cases(target: Target, seed: int, cases: range, writing: int) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)
+    code = 70
+    try:
+        _try_each(target, seed, cases, writing)
+        code = 0
+    finally:
+        os._exit(code)  # whatever happened: this is a copy of the server
+
+
+def _try_each(target: Target, seed: int, cases: range, writing: int) -> None:
     for number in cases:
         os.write(writing, struct.pack("<II", number, 0))
         problem = _try(target, np.random.default_rng([seed, number]), number).encode("utf-8", "replace")[:3000]
         if problem:
             os.write(writing, struct.pack("<II", number, len(problem)) + problem)
-    os._exit(0)
 
 
 def _try(target: Target, random: np.random.Generator, number: int) -> str:
     """Damage the file and let it be read; return what a user would complain about."""
     way = target.ways[int(random.integers(len(target.ways)))]
-    target.path.write_bytes(way(random))
-    target.before()
+    try:
+        target.path.write_bytes(way(random))
+        target.before()
+    except Exception:
+        return f"the campaign itself failed: {traceback.format_exc(limit=-3)}"
     if target.command and (number + 1) % COMMAND_EVERY == 0:
         return _problem_of_command(target)
     try:

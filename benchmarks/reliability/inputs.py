@@ -216,7 +216,7 @@ def _other_arrays(content: dict[str, Any], random: Random) -> dict[str, Any]:
             lambda array=array: array[None],
             lambda array=array: array.reshape(-1, 1),
             lambda array=array: array.astype(object),
-            lambda array=array: array.astype("S"),
+            lambda array=array: np.char.encode(array.astype("U"), "utf-8"),
             lambda array=array: np.zeros(0, array.dtype),
             lambda array=array: np.zeros(
                 array.shape, pick(random, ("f2", "f8", "i1", "u8", "?", "c16", "M8[s]", "V3", ">i4"))
