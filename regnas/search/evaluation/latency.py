@@ -242,10 +242,12 @@ def _kept_times(partial: Path, conditions: Conditions) -> dict[str, list[float]]
     """Return the times of an interrupted call under the same conditions."""
     if not partial.exists():
         return {}
-    kept = read_sealed_json(partial)
     try:
+        kept = read_sealed_json(partial)
         if Conditions.from_json(kept["conditions"]) != conditions:
             return {}
         return {str(digest): [float(taken) for taken in times] for digest, times in kept["times"].items()}
+    except ArtifactError as error:
+        raise ArtifactError(f"{error}. Delete it.") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"{partial} is not a partial latency table ({error!r}). Delete it.") from None

@@ -15,7 +15,12 @@ from regnas.runtime import signals
 from regnas.search.evaluation.dask_cluster import DaskCluster
 from tests.search.evaluation.executing import same_bits_until_closed
 
-pytestmark = [pytest.mark.distributed, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.distributed,
+    pytest.mark.slow,
+    # A Dask client whose connection is refused leaves its socket to the garbage collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(scope="module")

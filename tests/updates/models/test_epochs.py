@@ -10,7 +10,7 @@ import torch
 
 from regnas.errors import ArtifactError
 from regnas.losses import LogitDifferenceInhibition
-from regnas.runtime.files import read_json, write_json
+from regnas.runtime.files import read_json, write_sealed_json
 from regnas.runtime.tensors import save_tensors
 from regnas.training import Clipping, SingleNetwork
 from regnas.updates.models import Lesson, Trained, clipped_steps, clipped_trainings, make_all
@@ -85,7 +85,7 @@ def test_a_kept_network_that_its_training_does_not_come_to_is_refused(tmp_path):
     open_store(tmp_path, **LONGER).module(NEW)
     shelf = open_store(tmp_path, **LONGER)._folder_of(NEW)
     tensors = {name: tensor + 1 for name, tensor in open_store(tmp_path, **LONGER).module(NEW).state_dict().items()}
-    write_json(shelf / RECORD, read_json(shelf / RECORD) | {"sha256": save_tensors(shelf / NETWORK, tensors)})
+    write_sealed_json(shelf / RECORD, read_json(shelf / RECORD) | {"sha256": save_tensors(shelf / NETWORK, tensors)})
     with pytest.raises(
         ArtifactError, match=r"must be the result of its training, got other weights.*Delete the folder"
     ):
@@ -170,7 +170,7 @@ def test_a_network_of_an_earlier_version_has_no_count(tmp_path):
     store = open_store(tmp_path)
     store.module(OLD)
     path = store._folder_of(OLD) / RECORD
-    write_json(path, {name: value for name, value in read_json(path).items() if name != "clipping"})
+    write_sealed_json(path, {name: value for name, value in read_json(path).items() if name != "clipping"})
     assert store.clipping(OLD) is None
     known = [ClippedTraining("a", Clipping(5.0, 100, 4), seed=1), ClippedTraining("b", Clipping(5.0, 100, 3))]
     told = clipped_steps([*known, *clipped_trainings(store, {"none": [OLD]})])
