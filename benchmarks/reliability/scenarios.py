@@ -304,7 +304,8 @@ def contents(folder: Path) -> dict[str, Any]:
             found[name] = "a folder"
         elif path.name == "run.json":
             facts = json.loads(path.read_text())
-            found[name] = {key: value for key, value in facts.items() if key not in ("timings", "id", SEAL)}
+            # Anchors are the folders of this try.
+            found[name] = {key: value for key, value in facts.items() if key not in ("timings", "id", "anchors", SEAL)}
         elif path.name == "study.db":
             found[name] = _candidates(path)
         elif path.name not in (".lock", "run.log"):
