@@ -71,6 +71,7 @@ class Record:
     campaign: str
     describe: str
     seed: int
+    goal: int = 0
     commits: list[str] = field(default_factory=list)
     machine: str = ""
     next_try: int = 0
@@ -163,6 +164,7 @@ def _continue(campaign: Campaign, out: Path | None, seed: int) -> Record:
             raise SystemExit(f"{out} has campaign {record.campaign} with seed {record.seed}. Choose another file.")
     else:
         record = Record(campaign.name, campaign.describe, seed, machine=f"{platform.platform()}, {platform.machine()}")
+    record.goal = campaign.goal
     if commit not in record.commits:
         record.commits.append(commit)
     return record

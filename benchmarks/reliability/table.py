@@ -11,7 +11,7 @@ PAGE = HERE.parents[1] / "docs" / "reliability.md"
 BEGIN, END = "<!-- counts -->\n", "<!-- end of counts -->"
 NAMES = ("kills", "signals", "full_disk", "fuzzing", "bit_flips", "search_workers", "shared_database", "guided")
 LOAD = "load"  # figures of time and memory: {"rows": [{...}, ...]}
-HEADER = "| campaign | attacks | failures | hours | commit |\n|---|---:|---:|---:|---|\n"
+HEADER = "| campaign | attacks | goal | failures | hours | commit |\n|---|---:|---:|---:|---:|---|\n"
 
 
 def table_of(folder: Path = HERE) -> str:
@@ -31,9 +31,10 @@ def write(folder: Path = HERE, page: Path = PAGE) -> None:
 
 def _row(name: str, record: dict[str, Any] | None) -> str:
     if record is None:
-        return f"| {name} | not run | | | |\n"
+        return f"| {name} | not run | | | | |\n"
     commits = ", ".join(record["commits"])
-    return f"| {name} | {record['attacks']:,} | {record['failures']:,} | {record['seconds'] / 3600:.1f} | {commits} |\n"
+    counts = f"{record['attacks']:,} | {record['goal']:,} | {record['failures']:,}"
+    return f"| {name} | {counts} | {record['seconds'] / 3600:.1f} | {commits} |\n"
 
 
 def _load(content: dict[str, Any] | None) -> str:

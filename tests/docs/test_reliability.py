@@ -13,11 +13,11 @@ def test_the_published_table_is_that_of_the_json_files():
 
 
 def test_campaigns_without_a_file_are_not_run(tmp_path):
-    record = Record("kills", "", 0, commits=["abc"], seconds=5400.0)
+    record = Record("kills", "", 0, 1500, commits=["abc"], seconds=5400.0)
     record.add(0, Outcome("train", "lost", count=1200))
     record.write(tmp_path / "kills.json")
     table = table_of(tmp_path)
-    assert "| kills | 1,200 | 1 | 1.5 | abc |\n" in table
+    assert "| kills | 1,200 | 1,500 | 1 | 1.5 | abc |\n" in table
     assert table.count("not run") == len(NAMES)  # all others, and the load
 
 
