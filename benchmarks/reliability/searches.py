@@ -17,7 +17,7 @@ from benchmarks.reliability.scenarios import SECONDS_FOR_ORPHANS, contents
 from benchmarks.reliability.targets import Target
 from benchmarks.reliability.victim import Plan
 from benchmarks.tiny import CONFIG, write_arrays
-from regnas.runtime.files import digest_of
+from regnas.runtime.files import digest_of, read_sealed_json, write_sealed_json
 
 RUN = "run"
 SECONDS_TO_END = 120.0
@@ -130,12 +130,12 @@ class Searches:
         folder = self.folder.parent / name
         shutil.copytree(self.folder, folder)
         path = folder / RUN / "run.json"
-        facts = json.loads(path.read_text())
+        facts = read_sealed_json(path)
         facts["id"] = uuid4().hex[:12]
         if storage:
             facts["configuration"]["search"]["storage"] = storage
             facts["digest"] = digest_of(facts["configuration"])
-        path.write_text(json.dumps(facts))
+        write_sealed_json(path, facts)
         return folder
 
     @cached_property

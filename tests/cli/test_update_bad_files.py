@@ -147,7 +147,7 @@ def test_each_command_refuses_the_configurations_and_runs_of_the_other(refusal, 
     before = tree(tmp_path / "begun")
     code, lines = refusal("update", tmp_path / "begun")
     assert (code, len(lines)) == (2, 1)
-    assert "it is for `regnas run" in lines[0]
+    assert f"`regnas report {tmp_path / 'begun'}` continues it" in lines[0]
     code, lines = refusal("update", config, "--out", tmp_path / "begun", "--resume")
     assert (code, len(lines)) == (2, 1)
     assert "belongs to another configuration" in lines[0]
