@@ -29,8 +29,8 @@ TORCHRUN_EVERY = 15  # tries: torchrun and its processes import torch three time
 
 
 @contextmanager
-def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
-    """Prepare the attack of all commands, or of some."""
+def begin(folder: Path, only: Sequence[str] = (), kills: int = KILLS) -> Iterator[Attempt]:
+    """Prepare the attack of all commands, or of some, with so many kills per try."""
     stage = Stage(folder, Command)
 
     def attempt(number: int, random: np.random.Generator) -> Outcome:
@@ -39,7 +39,7 @@ def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
         tried = stage.prepare(scenario, f"try {number}")
         kinds: Counter[str] = Counter()
         try:
-            problem = _attack(scenario, unbroken, tried, turn, random, kinds)
+            problem = _attack(scenario, unbroken, tried, unbroken.places(turn, kills), random, kinds)
         finally:
             shutil.rmtree(tried)
         return Outcome(scenario.name, problem, kinds.total(), dict(kinds))
@@ -56,11 +56,16 @@ def _chosen(number: int, only: Sequence[str]) -> tuple[Scenario, int]:
 
 
 def _attack(
-    scenario: Scenario, unbroken: Unbroken, folder: Path, turn: int, random: np.random.Generator, kinds: Counter[str]
+    scenario: Scenario,
+    unbroken: Unbroken,
+    folder: Path,
+    places: Sequence[int],
+    random: np.random.Generator,
+    kinds: Counter[str],
 ) -> str:
     """Kill and continue; return what is wrong in the end."""
     previous = 0
-    for place in unbroken.places(turn, KILLS):
+    for place in places:
         who = str(random.choice(_victims(scenario)))
         moment = unbroken.moment(previous, place, random.random() < AT_RANDOM_TIMES, random)
         command = Command(scenario, folder, Plan(str(folder), site=moment.site, nth=moment.nth, who=who))

@@ -50,9 +50,8 @@ def start_at_once(flag: Path, commands: Sequence[tuple[Path, tuple[str, ...]]]) 
 class Runs:
     """Runs that share a database, with what each finds alone."""
 
-    def __init__(self, folder: Path, server: postgresql.Server | None, most: int) -> None:
+    def __init__(self, folder: Path, server: postgresql.Server | None) -> None:
         self._folder = folder
-        self._most = most
         self._server = server
         self._alone = [Searches(folder / f"seed {seed}", seed) for seed in SEEDS]
 
@@ -64,7 +63,7 @@ class Runs:
         if on_server:
             self._server.create(DATABASE)
             storage = self._server.address(DATABASE, password="")
-        seeds = random.integers(len(SEEDS), size=int(random.integers(2, self._most + 1)))
+        seeds = random.integers(len(SEEDS), size=int(random.integers(2, MOST_RUNS + 1)))
         folders = [self._alone[seed].copy(f"try {number}, {place}", storage) for place, seed in enumerate(seeds)]
         started = start_at_once(self._folder / f"go {number}", [(each, ("search", RUN)) for each in folders])
         problems = [each.problem(0) for each in started]
@@ -136,7 +135,7 @@ class OneFolder:
 
 
 @contextmanager
-def begin(folder: Path, only: Sequence[str] = (), most_runs: int = MOST_RUNS) -> Iterator[Attempt]:
+def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
     """Prepare the supernets, and a server if some runs share a database."""
     with ExitStack() as stack:
         attempts: list[Callable[[int, np.random.Generator], Outcome]] = []
@@ -146,7 +145,7 @@ def begin(folder: Path, only: Sequence[str] = (), most_runs: int = MOST_RUNS) ->
                 print(f"shared_database: no runs on PostgreSQL, because {missing}", file=sys.stderr)
             else:
                 server = stack.enter_context(postgresql.postgresql())
-            attempts.append(Runs(folder, server, most_runs).attempt)
+            attempts.append(Runs(folder, server).attempt)
         if not only or "one run" in only:
             attempts.append(OneFolder(folder).attempt)
 

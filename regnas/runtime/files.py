@@ -10,6 +10,7 @@ import errno
 import hashlib
 import json
 import math
+import operator
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -227,9 +228,16 @@ def unsealed(content: Any, path: object) -> dict[str, Any]:
         raise ArtifactError(f"{path} is damaged: it holds no table")
     table = dict(content)
     recorded = table.pop(SEAL, None)
+    if recorded is None and any(_is_flipped_seal(key) for key in table):
+        raise ArtifactError(f"{path} is damaged: the name of its digest is misspelled")
     if recorded is not None and recorded != digest_of(table):
         raise ArtifactError(f"{path} is damaged: its content is not what its own digest says")
     return table
+
+
+def _is_flipped_seal(key: str) -> bool:
+    """Tell whether one character of the name is wrong: a flipped bit would turn the file into one without a digest."""
+    return len(key) == len(SEAL) and sum(map(operator.ne, key, SEAL)) == 1
 
 
 def digest_of(value: Any) -> str:

@@ -25,7 +25,7 @@ def test_no_flip_in_a_sealed_file_changes_its_content(tmp_path):
     path = tmp_path / "x.json"
     write_sealed_json(path, TABLE)
     found = flips_of(path, lambda path: {key: value for key, value in read_sealed_json(path).items() if key in TABLE})
-    assert set(found) == {"found", "harmless"}
+    assert {"found"} <= set(found) <= {"found", "harmless"}
     assert read_sealed_json(path) == TABLE  # every flip was restored
 
 

@@ -197,3 +197,17 @@ def test_numbers_that_64_bits_cannot_hold_are_no_json(tmp_path, number):
 def test_numbers_of_64_bits_are_read(tmp_path):
     (tmp_path / "a.json").write_text(f"[{2**63 - 1}, {-(2**63) + 1}, 1e308, -0.5]")
     assert files.read_json(tmp_path / "a.json") == [2**63 - 1, -(2**63) + 1, 1e308, -0.5]
+
+
+def test_no_flipped_bit_of_a_sealed_file_changes_what_is_read(tmp_path):
+    path = tmp_path / "a.json"
+    files.write_sealed_json(path, {"steps": 3})
+    good = path.read_bytes()
+    for place in range(8 * len(good)):
+        content = bytearray(good)
+        content[place // 8] ^= 1 << place % 8
+        path.write_bytes(content)
+        try:
+            assert files.read_sealed_json(path) == {"steps": 3}
+        except ArtifactError:
+            continue

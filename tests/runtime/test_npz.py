@@ -290,3 +290,15 @@ def test_every_damaged_byte_is_noticed_or_harmless(path: Path, save: Any) -> Non
         except Refused:
             refused += 1
     assert refused > 100
+
+
+@pytest.mark.parametrize("which", ["local", "directory"])
+def test_a_flipped_bit_in_the_name_of_an_optional_array_is_found(tmp_path, which):
+    path = tmp_path / "a.npz"
+    write_arrays(path, {"ids": np.arange(3), "groups": np.arange(3)})
+    content = bytearray(path.read_bytes())
+    place = content.index(b"groups.npy") if which == "local" else content.rindex(b"groups.npy")
+    content[place] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(RegnasError, match="is damaged"):
+        read_arrays(path, {"ids": ArraySpec(), "groups": ArraySpec(required=False)}, RegnasError)
