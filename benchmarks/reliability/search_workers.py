@@ -2,7 +2,7 @@
 
 A try starts a search of a supernet that is trained, attacks it a few times, and lets it finish; if it ended with exit
 code 5, it continues. It fails if a candidate is lost or counted twice, if the family differs in any byte from that of
-an unbroken search, or if a command ends otherwise than documented.
+an unbroken search, or if a command ends with an undocumented exit code.
 """
 
 from __future__ import annotations
