@@ -115,6 +115,8 @@ def prepare(
     if polishing is None or (polish is not None and polish.alpha is None):
         polished = None  # all members are polished together
     storage = open_storage(values.search.storage) if values.search.storage else None
+    if executor is not None and processes.is_main:
+        executor.check()
 
     log.info("data: %s", describe(config.table, "data"))
     splits = values.data.load()

@@ -3,6 +3,8 @@
 Optuna's ``add_trial`` queries the database for every parameter: with the dozens of genes of an architecture, this takes
 longer than evaluating a small network. Here the same rows are written with a few statements in one transaction. If the
 tables have an unknown layout, ``add_trial`` is used.
+
+Each time, an attribute of the study is replaced by a seal of all trials so far.
 """
 
 from __future__ import annotations
@@ -11,15 +13,24 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution, distribution_to_json
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial
-from sqlalchemy import Connection, Engine, MetaData, Table, func, insert, select
+from sqlalchemy import Connection, Engine, MetaData, Table, delete, func, insert, select
 
 SCHEMA = 12
-TABLES = ("version_info", "studies", "trials", "trial_values", "trial_params", "trial_user_attributes")
+TABLES = (
+    "version_info",
+    "studies",
+    "study_user_attributes",
+    "trials",
+    "trial_values",
+    "trial_params",
+    "trial_user_attributes",
+)
 
 
 class TrialWriter:
@@ -31,13 +42,24 @@ class TrialWriter:
         self._tables = _known_tables(storage.engine)
         self._json: dict[BaseDistribution, str] = {}
 
-    def add(self, trials: Sequence[FrozenTrial]) -> None:
-        """Add all trials or none."""
+    def add(self, trials: Sequence[FrozenTrial], name: str, before: Any, after: Any) -> None:
+        """Add all trials or none, and replace the value of the attribute ``name`` of the study by ``after``.
+
+        If the layout is unknown, the attribute is ``before`` until all trials are added.
+        """
         if self._tables is None:
+            self._study.set_user_attr(name, before)
             self._study.add_trials(trials)
+            self._study.set_user_attr(name, after)
             return
         with self._engine.begin() as connection:
             self._insert(connection, self._tables, trials)
+            self._replace(connection, self._tables["study_user_attributes"], name, after)
+
+    def _replace(self, connection: Connection, table: Table, name: str, value: Any) -> None:
+        own = self._study._study_id
+        connection.execute(delete(table).where(table.c.study_id == own, table.c.key == name))
+        connection.execute(insert(table), [{"study_id": own, "key": name, "value_json": json.dumps(value)}])
 
     def _insert(self, connection: Connection, tables: dict[str, Table], trials: Sequence[FrozenTrial]) -> None:
         own = tables["trials"].c.study_id

@@ -52,6 +52,16 @@ def test_one_worker_and_four_find_the_same_family(finished_run, tmp_path, comman
         assert manifest_of(run) == manifest_of(finished_run)
 
 
+def test_a_cluster_that_does_not_answer_is_refused_before_the_training(tmp_path, refusal):
+    code, lines = refusal(
+        "run", write_tiny(tmp_path), "--out", tmp_path / "run", "--executor", "dask=tcp://127.0.0.1:9"
+    )
+    assert code == 5
+    assert len(lines) == 1
+    assert lines[0].startswith("regnas: no Dask scheduler answers at tcp://127.0.0.1:9 (")
+    assert not (tmp_path / "run" / "supernet").exists()
+
+
 def test_a_member_in_between_extends_the_family(run_copy, finished_run, command):
     outcome = command("search", run_copy, "--add-budget", "tablet=155k +- 8 %", "--executor", "inline")
     assert outcome.code == 0, outcome.stderr

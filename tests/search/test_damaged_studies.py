@@ -6,10 +6,11 @@ import sqlite3
 from contextlib import closing
 from random import Random
 
+import optuna
 import pytest
 
 from regnas.errors import ArtifactError
-from regnas.search import Study, open_storage, sqlite_storage
+from regnas.search import Studies, Study, open_storage, sqlite_storage
 from regnas.space import Budget, BudgetSampler
 from tests.search.synthetic import Problem
 
@@ -54,6 +55,12 @@ def change(path, statement):
         ("update trial_user_attributes set value_json = '{'", "cannot be read"),
         ("update alembic_version set version_num = 'x'", "cannot be opened"),
         ("update trials set state = 'COMPLFTE'", "cannot be"),
+        ("update trials set state = 'FAIL' where number = 2", "its trials are not what its own digest says"),
+        ("delete from trials where number = 2", "its trials are not what its own digest says"),
+        ("delete from study_user_attributes", "its trials are not what its own digest says"),
+        ("update study_user_attributes set key = 'content_sha257'", "its trials are not what its own digest says"),
+        ("delete from trial_user_attributes where key = 'content_sha256'", "was not written by regnas"),
+        ("update trials set number = 2 - number", "its trials are not what its own digest says"),
     ],
 )
 def test_a_changed_study_is_refused_in_one_line(recorded, statement, problem):
@@ -65,8 +72,59 @@ def test_a_changed_study_is_refused_in_one_line(recorded, statement, problem):
     assert "\n" not in str(caught.value)
 
 
-def test_trials_of_an_earlier_version_have_no_digest(recorded):
-    path, read = recorded
-    before = read()
-    change(path, "delete from trial_user_attributes where key = 'content_sha256'")
-    assert read() == before
+def test_a_study_whose_name_was_changed_is_refused_by_the_run_that_would_search_again(recorded, space):
+    path, _ = recorded
+    change(path, "update studies set study_name = 'smaml'")
+    storage = open_storage(sqlite_storage(path))
+    with pytest.raises(ArtifactError, match=r"study\.db is damaged: the study smaml was named small"):
+        Studies(storage, space).names()
+    storage.engine.dispose()
+
+
+def test_a_trial_of_another_study_is_refused(recorded, space):
+    path, _ = recorded
+    problem = Problem(space, Budget(*space.macs_range), 1)
+    sampler = BudgetSampler(space, Budget(*space.macs_range))
+    Study(sqlite_storage(path), "large", space).record([problem.trial(sampler.sample(Random(4))) for _ in range(3)])
+    change(path, "delete from trials where trial_id = 6")
+    change(path, "update trials set study_id = 2 where trial_id = 3")
+    with pytest.raises(ArtifactError, match="trial 2 of the study is damaged"):
+        Study(sqlite_storage(path), "large", space).trials()
+
+
+@pytest.mark.parametrize("known_layout", [True, False])
+def test_the_seal_covers_what_several_searches_added_one_after_the_other(tmp_path, space, monkeypatch, known_layout):
+    if not known_layout:
+        monkeypatch.setattr("regnas.search.recording._known_tables", lambda engine: None)
+    path = sqlite_storage(tmp_path / "study.db")
+    limits = Budget(*space.macs_range)
+    problem, sampler, chooser = Problem(space, limits, 0), BudgetSampler(space, limits), Random(1)
+    trials = [problem.trial(sampler.sample(chooser)) for _ in range(5)]
+    first = Study(path, "small", space)
+    first.record(trials[:1])
+    first.record(trials[1:3])
+    Study(path, "small", space).record(trials[3:])  # continues without having read the trials
+    assert Study(path, "small", space).trials() == trials
+
+
+def test_a_search_that_was_killed_while_optuna_added_its_trials_continues(tmp_path, space, monkeypatch):
+    """If the layout of the tables is unknown, Optuna adds trials one by one, and the seal comes last."""
+    monkeypatch.setattr("regnas.search.recording._known_tables", lambda engine: None)
+    path = sqlite_storage(tmp_path / "study.db")
+    limits = Budget(*space.macs_range)
+    problem, sampler, chooser = Problem(space, limits, 0), BudgetSampler(space, limits), Random(1)
+    trials = [problem.trial(sampler.sample(chooser)) for _ in range(4)]
+
+    def add_two(study, frozen):
+        for each in frozen[:2]:
+            study.add_trial(each)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(optuna.Study, "add_trials", add_two)
+        with pytest.raises(KeyboardInterrupt):
+            Study(path, "small", space).record(trials)
+    continued = Study(path, "small", space)
+    assert continued.trials() == trials[:2]
+    continued.record(trials[2:])
+    assert Study(path, "small", space).trials() == trials

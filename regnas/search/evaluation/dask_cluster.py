@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from uuid import uuid4
 
@@ -27,11 +28,14 @@ GroupResult = tuple[list[Predicted], float]
 PATIENCE = "REGNAS_DASK_PATIENCE"  # the variable of the seconds without scheduler or workers
 PATIENCE_SECONDS = 60.0
 FIRST_PATIENCE_SECONDS = 15.0  # before the first answer: the address may be wrong
+DISTRIBUTION = "regnas"
 CONNECT_SECONDS = 5.0  # of one attempt; a signal waits as long
 CLOSE_SECONDS = 2.0
 POLL_SECONDS = 0.02
 CHECK_SECONDS = 1.0  # between two questions for the workers
 MOST_LOSSES = 20  # in a row, without a result in between
+NO_WORKERS = "has no workers. Start workers with `dask worker`"
+MISSING = "a Dask cluster needs: pip install 'regnas[dask]'"
 PAUSE_SECONDS = 0.2  # after a loss; longer after each further one
 
 
@@ -51,7 +55,7 @@ class DaskCluster:
         try:
             from distributed.protocol.pickle import dumps
         except ImportError:
-            raise EnvironmentProblem("a Dask cluster needs: pip install 'regnas[dask]'") from None
+            raise EnvironmentProblem(MISSING) from None
         self._address = address
         self._patience = _patience()
         self._packed = dumps(source)  # so that the scheduler only passes on bytes
@@ -124,6 +128,8 @@ class DaskCluster:
         except RegnasError:
             raise
         except Exception as error:
+            if module := _missing_module(error):
+                raise self._without(module) from None
             if future.status == "error":  # the candidates failed, not the cluster
                 raise
             raise ClusterLost(first_line(error)) from error
@@ -145,7 +151,7 @@ class DaskCluster:
                 if self._count_workers():
                     heard = time.monotonic()
                 elif time.monotonic() - heard > self._patience:
-                    raise self._gone("has no workers. Start workers with `dask worker`")
+                    raise self._gone(NO_WORKERS)
                 checked = time.monotonic()
 
         return look
@@ -179,25 +185,48 @@ class DaskCluster:
             try:
                 while not self._count_workers():
                     if time.monotonic() > deadline:
-                        raise self._gone("has no workers. Start workers with `dask worker`")
+                        raise self._gone(NO_WORKERS)
                     stop_if_asked()
                     time.sleep(POLL_SECONDS)
+                self._check_versions()
                 return
             except ClusterLost:
                 self._leave()
 
-    def _connect(self, deadline: float) -> Any:
-        from distributed import Client
+    def _check_versions(self) -> None:
+        """Refuse a scheduler or a worker with another version of regnas, or without it: it would end at the first task.
 
+        What is asked is in the standard library, so that every process can answer.
+        """
+        asked = version, DISTRIBUTION
+        own = version(DISTRIBUTION)
+        try:
+            answers = self._answer(lambda client: client.run(*asked, on_error="return", asynchronous=True))
+            with suppress(PackageNotFoundError):
+                answers["the scheduler"] = None
+                answers["the scheduler"] = self._answer(
+                    lambda client: client.run_on_scheduler(*asked, asynchronous=True)
+                )
+        except Exception as error:
+            raise ClusterLost(first_line(error)) from error
+        for process, found in answers.items():
+            if isinstance(found, Exception) and not isinstance(found, PackageNotFoundError):
+                continue  # a worker that ended meanwhile
+            if found != own:
+                other = f"regnas {found}" if isinstance(found, str) else "no regnas"
+                raise EnvironmentProblem(
+                    f"the Dask cluster at {self._address}: {process} must have regnas {own}, as here, got {other}. "
+                    "Install the same packages where the scheduler and the workers run, and resume."
+                )
+
+    def _connect(self, deadline: float) -> Any:
         while True:
             left = max(deadline - time.monotonic(), POLL_SECONDS)
             try:
-                return Client(self._address, timeout=min(left, CONNECT_SECONDS), set_as_default=False)
+                return _client(self._address, min(left, CONNECT_SECONDS))
             except (OSError, ValueError) as error:
                 if isinstance(error, ValueError) or time.monotonic() > deadline:
-                    raise EnvironmentProblem(
-                        f"no Dask scheduler answers at {self._address} ({first_line(error)})"
-                    ) from None
+                    raise _no_answer(self._address, error) from None
             stop_if_asked()
 
     def _reconnect(self, pause: float) -> None:
@@ -216,9 +245,47 @@ class DaskCluster:
             f"the Dask cluster at {self._address} {problem}, and resume: what is recorded is kept"
         )
 
+    def _without(self, module: str) -> EnvironmentProblem:
+        return EnvironmentProblem(
+            f"a worker of the Dask cluster at {self._address} has no module {module}. Install the same packages as "
+            "here on all workers, and resume."
+        )
+
     def close(self) -> None:
         self._leave()
         self._opened.close()
+
+
+def check_scheduler(address: str) -> None:
+    """Refuse the address of a cluster if no scheduler answers there; workers may join later."""
+    with _quiet():
+        try:
+            client = _client(address, CONNECT_SECONDS)
+        except (OSError, ValueError) as error:
+            raise _no_answer(address, error) from None
+        with suppress(Exception):
+            client.close(timeout=CLOSE_SECONDS)
+
+
+def _client(address: str, seconds: float) -> Any:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise EnvironmentProblem(MISSING) from None
+    return Client(address, timeout=seconds, set_as_default=False)
+
+
+def _no_answer(address: str, error: Exception) -> EnvironmentProblem:
+    return EnvironmentProblem(f"no Dask scheduler answers at {address} ({first_line(error)})")
+
+
+def _missing_module(error: BaseException | None) -> str:
+    """Return the name of a module that a worker could not import; empty if that is not the problem."""
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError):
+            return error.name or "regnas"
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 @contextmanager

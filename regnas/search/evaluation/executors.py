@@ -17,7 +17,7 @@ from regnas.errors import ConfigurationError, EnvironmentProblem
 from regnas.runtime.signals import stop_if_asked
 from regnas.runtime.workers import POLL_SECONDS, WorkerProcess
 from regnas.search.evaluation.candidates import CandidateRunner, RunnerSource
-from regnas.search.evaluation.dask_cluster import DaskCluster, Group, GroupResult
+from regnas.search.evaluation.dask_cluster import DaskCluster, Group, GroupResult, check_scheduler
 
 MOST_DEATHS = 3
 
@@ -127,6 +127,11 @@ class ExecutorChoice:
         if kind == "dask" and "://" in value:
             return cls(dask=value)
         raise ConfigurationError(f'`executor` must be inline, processes=4 or dask=tcp://host:8786, got "{text}"')
+
+    def check(self) -> None:
+        """Refuse what cannot be reached, before hours of training."""
+        if self.dask:
+            check_scheduler(self.dask)
 
     def open(self, runner: CandidateRunner, source: RunnerSource) -> CandidateExecutor:
         if self.dask:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import subprocess
+import sys
+import sysconfig
 import threading
+import time
 from contextlib import closing
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +19,7 @@ import pytest
 from benchmarks.reliability.dask_processes import Cluster
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runtime import signals
-from regnas.search.evaluation.dask_cluster import DaskCluster
+from regnas.search.evaluation.dask_cluster import DaskCluster, check_scheduler
 from tests.search.evaluation.executing import same_bits_until_closed
 
 pytestmark = [
@@ -146,3 +153,63 @@ def test_a_patience_that_is_no_number_of_seconds_is_refused(open_evaluator, monk
     monkeypatch.setenv("REGNAS_DASK_PATIENCE", text)
     with pytest.raises(ConfigurationError, match="REGNAS_DASK_PATIENCE must be a number of seconds above 0, got"):
         open_evaluator("dask=tcp://127.0.0.1:9")
+
+
+@pytest.fixture
+def without_regnas(tmp_path):
+    """The arguments of an interpreter that has all installed packages but regnas."""
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "regnas" not in path.name and path.suffix != ".pth":
+            (packages / path.name).symlink_to(path)
+    program = "import sys, runpy; sys.path.append(sys.argv.pop(1)); name = sys.argv.pop(1); " + (
+        "runpy.run_module(name, run_name='__main__', alter_sys=True)"
+    )
+    return ["-I", "-S", "-c", program, str(packages)]
+
+
+@pytest.mark.parametrize("who", ["the scheduler", "the worker"])
+def test_a_process_of_the_cluster_without_regnas_is_one_line(open_evaluator, tmp_path, without_regnas, who):
+    started = []
+
+    def start(name, module, *options):
+        interpreter = without_regnas if name == who else ["-m"]
+        command = [sys.executable, *interpreter, module, *map(str, options), "--no-dashboard"]
+        # A new interpreter: what the other tests fork has imported regnas.
+        started.append(subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL))
+
+    ready = tmp_path / "scheduler.json"
+    try:
+        host = ("--host", "127.0.0.1", "--port", 0)
+        start("the scheduler", "distributed.cli.dask_scheduler", *host, "--scheduler-file", ready)
+        while not ready.exists():
+            assert started[0].poll() is None
+            time.sleep(0.05)
+        address = json.loads(ready.read_text())["address"]
+        start("the worker", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", 1)
+        process = "the scheduler" if who == "the scheduler" else r"tcp://127\.0\.0\.1:\d+"
+        with pytest.raises(EnvironmentProblem, match=rf": {process} must have regnas \S+, as here, got no regnas\. "):
+            open_evaluator(f"dask={address}")
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def test_workers_without_the_package_of_a_plug_in_are_one_line(cluster, tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text("class Source:\n    threads = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    source = importlib.import_module("only_here").Source()
+    with (
+        closing(DaskCluster(source, cluster.address)) as executor,
+        pytest.raises(EnvironmentProblem, match=r"has no module only_here\. Install the same packages as here"),
+    ):
+        list(executor.run([[]]))
+
+
+def test_a_wrong_address_is_refused_before_the_training(open_evaluator, cluster):
+    check_scheduler(cluster.address)
+    nowhere = cluster.address.rpartition(":")[0] + ":9"
+    with pytest.raises(EnvironmentProblem, match=f"no Dask scheduler answers at {nowhere}"):
+        check_scheduler(nowhere)
