@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import sys
 from pathlib import Path
 
@@ -37,6 +38,8 @@ def main() -> int:
     parser.add_argument("--only", type=int, metavar="NUMBER", help="repeat one try, and record nothing")
     parser.add_argument("--out", type=Path, help="the JSON file (default: benchmarks/reliability/CAMPAIGN.json)")
     given = parser.parse_args()
+    # Shells let background jobs ignore SIGINT, and a process passes that on to the commands that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     record = run_campaign(
         load(given.campaign),
         given.out or HERE / f"{given.campaign}.json",

@@ -7,7 +7,6 @@ over. Under torchrun, the victims are torchrun, one of its two processes, or all
 
 from __future__ import annotations
 
-import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from benchmarks.reliability.scenarios import SCENARIOS, Command, Scenario, Stage
 from benchmarks.reliability.targets import ALL, BOTH, LAUNCHER, PARENT, RANKS, WORKERS
 from benchmarks.reliability.victim import Plan
 
-KILLS = 6  # of one try
+KILLS = 12  # of one try
 AT_RANDOM_TIMES = 0.4  # the share of the kills
 ATTACKED = ("run", "update", "run, workers", "polish", "update, workers", "export")
 TORCHRUN = "run, torchrun"
@@ -35,14 +34,11 @@ def begin(folder: Path, only: Sequence[str] = (), kills: int = KILLS) -> Iterato
 
     def attempt(number: int, random: np.random.Generator) -> Outcome:
         scenario, turn = _chosen(number, only)
-        unbroken = stage.unbroken(scenario)
-        tried = stage.prepare(scenario, f"try {number}")
-        kinds: Counter[str] = Counter()
-        try:
-            problem = _attack(scenario, unbroken, tried, unbroken.places(turn, kills), random, kinds)
-        finally:
-            shutil.rmtree(tried)
-        return Outcome(scenario.name, problem, kinds.total(), dict(kinds))
+
+        def attack(unbroken: Unbroken, folder: Path, kinds: Counter[str]) -> str:
+            return _attack(scenario, unbroken, folder, unbroken.places(turn, kills), random, kinds)
+
+        return stage.try_out(scenario, number, attack)
 
     yield attempt
 

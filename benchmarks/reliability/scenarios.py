@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -20,7 +21,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.processes import Outcome, PythonProcess
+from benchmarks.processes import Outcome as Ended
+from benchmarks.processes import PythonProcess
+from benchmarks.reliability.campaign import Outcome
 from benchmarks.reliability.targets import TAG, Target, heeds
 from benchmarks.reliability.victim import Plan
 from benchmarks.tiny import CONFIG, UPDATE, write_arrays
@@ -128,6 +131,10 @@ class Moment:
         return f"at {self.site}, time {self.nth}" if self.site else f"{self.seconds:.2f} s after {self.stage}"
 
 
+# Attacks a command, counts what it did by kind, and returns what is wrong in the end.
+Attack = Callable[[Unbroken, Path, Counter[str]], str]
+
+
 @dataclass
 class Stage:
     """The folder in which the tries of a campaign take place."""
@@ -148,6 +155,16 @@ class Stage:
             folder.mkdir()
             (folder / "tiny.toml").write_text(scenario.config)
         return folder
+
+    def try_out(self, scenario: Scenario, number: int, attack: Attack) -> Outcome:
+        """Let ``attack`` interrupt the command of a scenario in a new folder."""
+        unbroken, kinds = self.unbroken(scenario), Counter[str]()
+        folder = self.prepare(scenario, f"try {number}")
+        try:
+            problem = attack(unbroken, folder, kinds)
+        finally:
+            shutil.rmtree(folder)
+        return Outcome(scenario.name, problem, kinds.total(), dict(kinds))
 
     def unbroken(self, scenario: Scenario) -> Unbroken:
         if scenario.name not in self.made:
@@ -176,7 +193,7 @@ class Process(Protocol):
     @property
     def returncode(self) -> int | None: ...
 
-    def finish(self, seconds: float) -> Outcome: ...
+    def finish(self, seconds: float) -> Ended: ...
 
 
 class NewProcess:
@@ -203,13 +220,13 @@ class NewProcess:
     def returncode(self) -> int | None:
         return self._process.poll()
 
-    def finish(self, seconds: float) -> Outcome:
+    def finish(self, seconds: float) -> Ended:
         try:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             self._process.kill()
             raise AssertionError(f"the command did not end within {seconds} s: {self._err.read_text()}") from None
-        return Outcome(code, self._out.read_text(), self._err.read_text())
+        return Ended(code, self._out.read_text(), self._err.read_text())
 
 
 class Command:
@@ -243,10 +260,10 @@ class Command:
         return stages[-1] if stages else START
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Ended:
         return self.finish(SECONDS_TO_END)
 
-    def finish(self, seconds: float) -> Outcome:
+    def finish(self, seconds: float) -> Ended:
         return self._process.finish(seconds)
 
     def wait_for(self, moment: Moment) -> None:
@@ -280,7 +297,7 @@ def _started(scenario: Scenario, folder: Path, plan: Plan, arguments: Sequence[s
     return PythonProcess(*attacked, cwd=folder)
 
 
-def printed_command(outcome: Outcome) -> tuple[str, ...]:
+def printed_command(outcome: Ended) -> tuple[str, ...]:
     """Return the arguments of the command that continues, as a shell splits what was printed; empty if none was."""
     found = re.findall(r"^continue with: (regnas .*)$", outcome.stderr, re.MULTILINE)
     return tuple(shlex.split(found[0])[1:]) if found else ()

@@ -8,7 +8,6 @@ command in any byte. A second signal ends a command at once; then the original c
 
 from __future__ import annotations
 
-import shutil
 import signal
 import time
 from collections import Counter
@@ -65,16 +64,12 @@ def begin(folder: Path, only: Sequence[str] = (), signals: int = SIGNALS) -> Ite
 
     def attempt(number: int, random: np.random.Generator) -> Outcome:
         attacked = only or ATTACKED
-        scenario = SCENARIOS[attacked[number % len(attacked)]]
-        unbroken = stage.unbroken(scenario)
-        tried = stage.prepare(scenario, f"try {number}")
-        kinds: Counter[str] = Counter()
-        try:
-            places = unbroken.places(number // len(attacked), signals)
-            problem = _attack(scenario, unbroken, tried, places, random, kinds)
-        finally:
-            shutil.rmtree(tried)
-        return Outcome(scenario.name, problem, kinds.total(), dict(kinds))
+        scenario, turn = SCENARIOS[attacked[number % len(attacked)]], number // len(attacked)
+
+        def attack(unbroken: Unbroken, folder: Path, kinds: Counter[str]) -> str:
+            return _attack(scenario, unbroken, folder, unbroken.places(turn, signals), random, kinds)
+
+        return stage.try_out(scenario, number, attack)
 
     yield attempt
 
