@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.reliability.artifacts import Artifacts
-from benchmarks.reliability.inputs import Target, targets
+from benchmarks.reliability.inputs import targets
+from benchmarks.reliability.inputs.target import Target
 from regnas.cli import exit_code
 from regnas.errors import RegnasError
 from regnas.runtime.environment import environment_problems

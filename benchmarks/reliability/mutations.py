@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -166,3 +168,20 @@ def _toml(value: Any) -> str:
     if value is None:
         return "null"
     return json.dumps(value)
+
+
+def rezipped(content: bytes, random: Random) -> bytes:
+    """Damage what a zip holds, and pack it again with checksums that fit."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(sink, "w") as target:
+        victim = pick(random, source.namelist())
+        for name in source.namelist():
+            held = source.read(name)
+            if name == victim:
+                if random.random() < 0.5 and held.startswith(b"\x93NUMPY"):  # its header
+                    held = mutate_bytes(held[:128], random) + held[128:]
+                else:
+                    held = mutate_bytes(held, random)
+            method = pick(random, (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+            target.writestr(name, held, method)
+    return sink.getvalue()

@@ -13,7 +13,7 @@ PROGRAM = """
 import json, os, signal, sys, time
 from pathlib import Path
 from benchmarks.reliability import fuzz_server
-from benchmarks.reliability.inputs import Target
+from benchmarks.reliability.inputs.target import Target
 from regnas.errors import ArtifactError
 
 path = Path(sys.argv[1])
