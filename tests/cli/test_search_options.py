@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.tiny import write_tiny
 from regnas.runtime.workers import WorkerProcess
+from regnas.search.evaluation.dask_cluster import PATIENCE
 from regnas.space import Architecture, contains
 
 pytestmark = pytest.mark.slow
@@ -52,7 +53,8 @@ def test_one_worker_and_four_find_the_same_family(finished_run, tmp_path, comman
         assert manifest_of(run) == manifest_of(finished_run)
 
 
-def test_a_cluster_that_does_not_answer_is_refused_before_the_training(tmp_path, refusal):
+def test_a_cluster_that_does_not_answer_is_refused_before_the_training(tmp_path, refusal, monkeypatch):
+    monkeypatch.setenv(PATIENCE, "0.1")
     code, lines = refusal(
         "run", write_tiny(tmp_path), "--out", tmp_path / "run", "--executor", "dask=tcp://127.0.0.1:9"
     )

@@ -110,3 +110,13 @@ def test_the_sentences_below_the_results_follow_from_them():
     assert separate / family > 3  # "less than a third"
     text = re.sub(r"\s+", " ", README.read_text(encoding="utf-8"))
     assert "a fifth of the negative flips of independently trained networks, and less than a third of those" in text
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "docs" / "comparing.md"], ids=lambda page: page.name)
+def test_the_speed_of_comparisons_is_that_of_the_benchmark(page):
+    runs = json.loads((ROOT / "benchmarks" / "compare_speed.json").read_text())["runs"]
+    largest = [run for run in runs if run["samples"] == 1_000_000]
+    seconds = [run["seconds"] for run in largest]
+    gigabytes = max(run["peak_bytes"] for run in largest) / 1e9
+    text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
+    assert f"take {min(seconds):.0f} to {max(seconds):.0f} s and at most {gigabytes:.1f} GB" in text

@@ -27,7 +27,7 @@ GroupResult = tuple[list[Predicted], float]
 
 PATIENCE = "REGNAS_DASK_PATIENCE"  # the variable of the seconds without scheduler or workers
 PATIENCE_SECONDS = 60.0
-FIRST_PATIENCE_SECONDS = 15.0  # before the first answer: the address may be wrong
+FIRST_PATIENCE_SECONDS = 15.0  # at most, before the first answer
 DISTRIBUTION = "regnas"
 CONNECT_SECONDS = 5.0  # of one attempt; a signal waits as long
 CLOSE_SECONDS = 2.0
@@ -66,7 +66,7 @@ class DaskCluster:
         self._opened = ExitStack()
         self._opened.enter_context(_quiet())
         try:
-            self._open(min(self._patience, FIRST_PATIENCE_SECONDS))
+            self._open(_first_patience())
         except BaseException:
             self.close()
             raise
@@ -181,7 +181,7 @@ class DaskCluster:
         """Connect, and wait until there is a worker."""
         deadline = time.monotonic() + patience
         while True:
-            self._client = self._connect(deadline)
+            self._client = _connect(self._address, deadline)
             try:
                 while not self._count_workers():
                     if time.monotonic() > deadline:
@@ -219,16 +219,6 @@ class DaskCluster:
                     "Install the same packages where the scheduler and the workers run, and resume."
                 )
 
-    def _connect(self, deadline: float) -> Any:
-        while True:
-            left = max(deadline - time.monotonic(), POLL_SECONDS)
-            try:
-                return _client(self._address, min(left, CONNECT_SECONDS))
-            except (OSError, ValueError) as error:
-                if isinstance(error, ValueError) or time.monotonic() > deadline:
-                    raise _no_answer(self._address, error) from None
-            stop_if_asked()
-
     def _reconnect(self, pause: float) -> None:
         stop_if_asked()
         self._leave()
@@ -257,26 +247,27 @@ class DaskCluster:
 
 
 def check_scheduler(address: str) -> None:
-    """Refuse the address of a cluster if no scheduler answers there; workers may join later."""
+    """Refuse the address of a cluster if no scheduler answers there for a while; workers may join later."""
     with _quiet():
-        try:
-            client = _client(address, CONNECT_SECONDS)
-        except (OSError, ValueError) as error:
-            raise _no_answer(address, error) from None
+        client = _connect(address, time.monotonic() + _first_patience())
         with suppress(Exception):
             client.close(timeout=CLOSE_SECONDS)
 
 
-def _client(address: str, seconds: float) -> Any:
+def _connect(address: str, deadline: float) -> Any:
+    """Try to connect until the deadline: a scheduler may be about to start."""
     try:
         from distributed import Client
     except ImportError:
         raise EnvironmentProblem(MISSING) from None
-    return Client(address, timeout=seconds, set_as_default=False)
-
-
-def _no_answer(address: str, error: Exception) -> EnvironmentProblem:
-    return EnvironmentProblem(f"no Dask scheduler answers at {address} ({first_line(error)})")
+    while True:
+        left = max(deadline - time.monotonic(), POLL_SECONDS)
+        try:
+            return Client(address, timeout=min(left, CONNECT_SECONDS), set_as_default=False)
+        except (OSError, ValueError) as error:
+            if isinstance(error, ValueError) or time.monotonic() > deadline:
+                raise EnvironmentProblem(f"no Dask scheduler answers at {address} ({first_line(error)})") from None
+        stop_if_asked()
 
 
 def _missing_module(error: BaseException | None) -> str:
@@ -308,6 +299,11 @@ def _patience() -> float:
     if not 0 < seconds < float("inf"):
         raise ConfigurationError(f'{PATIENCE} must be a number of seconds above 0, got "{text}"')
     return seconds
+
+
+def _first_patience() -> float:
+    """Return the seconds to wait for the first answer; the address may be wrong."""
+    return min(_patience(), FIRST_PATIENCE_SECONDS)
 
 
 # The runner that a worker keeps from one group to the next, by search.

@@ -19,7 +19,8 @@ import pytest
 from benchmarks.reliability.dask_processes import Cluster
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runtime import signals
-from regnas.search.evaluation.dask_cluster import DaskCluster, check_scheduler
+from regnas.search.evaluation import dask_cluster
+from regnas.search.evaluation.dask_cluster import PATIENCE, DaskCluster, check_scheduler
 from tests.search.evaluation.executing import same_bits_until_closed
 
 pytestmark = [
@@ -208,8 +209,20 @@ def test_workers_without_the_package_of_a_plug_in_are_one_line(cluster, tmp_path
         list(executor.run([[]]))
 
 
-def test_a_wrong_address_is_refused_before_the_training(open_evaluator, cluster):
+def test_a_wrong_address_is_refused_before_the_training(open_evaluator, cluster, monkeypatch):
     check_scheduler(cluster.address)
+    monkeypatch.setenv(PATIENCE, "0.1")
     nowhere = cluster.address.rpartition(":")[0] + ":9"
     with pytest.raises(EnvironmentProblem, match=f"no Dask scheduler answers at {nowhere}"):
         check_scheduler(nowhere)
+
+
+def test_a_scheduler_that_is_about_to_start_is_waited_for_before_the_training(cluster, monkeypatch):
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 0.1)
+    cluster.kill_scheduler()
+    starting = threading.Thread(target=cluster.start_scheduler)
+    starting.start()
+    try:
+        check_scheduler(cluster.address)
+    finally:
+        starting.join()
