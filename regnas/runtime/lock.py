@@ -13,6 +13,7 @@ from typing import TextIO
 
 from regnas.errors import ConfigurationError
 from regnas.runtime.environment import environment_problem
+from regnas.runtime.other_processes import is_running
 from regnas.runtime.signals import stop_if_asked
 from regnas.runtime.temporary import remove_abandoned
 
@@ -83,12 +84,4 @@ def _name(process: int) -> str:
 def _has_ended(name: str) -> bool:
     """Tell whether a name is that of a process of this machine that has ended."""
     number = name.split()[1] if name.startswith("process ") else ""
-    if not number.isdecimal() or name != _name(int(number)):
-        return False
-    try:
-        os.kill(int(number), 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except PermissionError:  # of another user
-        return False
-    return False
+    return number.isdecimal() and name == _name(int(number)) and not is_running(int(number))

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from regnas.runtime.other_processes import is_running, start_of
+
 SUFFIX = "regnas-tmp"
 NAME = re.compile(rf"\.(?P<of>.*)\.(?P<host>[0-9a-f]{{8}})-(?P<pid>\d+)-(?P<start>\d+)-[0-9a-f]{{8}}\.{SUFFIX}", re.S)
 KEPT_OF_NAME = 40  # characters of the name of the file: names have at most 255 bytes
@@ -46,7 +48,7 @@ def remove_own() -> None:
 def temporary_name(name: str) -> str:
     """Return a new name beside the file ``name``; it holds the host, the process and the time that it started."""
     pid = os.getpid()
-    return f".{name[:KEPT_OF_NAME]}.{_host()}-{pid}-{_started(pid)}-{secrets.token_hex(4)}.{SUFFIX}"
+    return f".{name[:KEPT_OF_NAME]}.{_host()}-{pid}-{start_of(pid)}-{secrets.token_hex(4)}.{SUFFIX}"
 
 
 def remove_abandoned(folder: Path, of: str | None = None) -> None:
@@ -75,23 +77,9 @@ def _in(folder: Path, prefix: str) -> Iterator[Path]:
 def _is_written(path: Path, host: str, pid: int, start: int) -> bool:
     if host != _host():
         return time.time() - path.stat().st_mtime < OTHER_HOST_SECONDS
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # it runs, as another user
-    return _started(pid) == start  # a number is given again after its process has ended
+    # A number is given again after its process has ended.
+    return is_running(pid) and start_of(pid) == start
 
 
 def _host() -> str:
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
-
-
-def _started(pid: int) -> int:
-    """Return when a process started, in ticks since the system did; 0 if the system does not tell."""
-    try:
-        content = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return 0
-    return int(content.rpartition(")")[2].split()[19])

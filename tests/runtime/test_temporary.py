@@ -8,14 +8,20 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from regnas.runtime.files import write_text
 from regnas.runtime.lock import exclusive
 from regnas.runtime.temporary import OTHER_HOST_SECONDS, SUFFIX, remove_abandoned, temporary_name
 
 
-def name_of_a_dead_writer(name="run.json"):
+def writer(name="run.json"):
     program = f"from regnas.runtime.temporary import temporary_name; print(temporary_name({name!r}))"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+
+
+def name_of_a_dead_writer(name="run.json"):
+    return writer(name).communicate()[0].strip()
 
 
 def test_the_next_owner_of_the_lock_removes_what_the_dead_left_and_nothing_else(tmp_path):
@@ -33,6 +39,16 @@ def test_the_next_owner_of_the_lock_removes_what_the_dead_left_and_nothing_else(
     with exclusive(tmp_path):
         assert not dead.exists()
         assert all(path.exists() for path in kept)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell the state of a process")
+def test_a_writer_that_was_killed_is_dead_before_its_parent_notices(tmp_path):
+    with writer() as process:
+        (tmp_path / process.stdout.read().strip()).touch()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it keeps its number
+        remove_abandoned(tmp_path)
+        assert list(tmp_path.iterdir()) == []
+        os.kill(process.pid, 0)
 
 
 def test_a_number_that_was_given_to_a_new_process_does_not_protect_a_file(tmp_path):
