@@ -24,7 +24,7 @@ import torch
 from torch import multiprocessing
 
 from regnas.errors import EnvironmentProblem
-from regnas.runtime import signals
+from regnas.runtime import signals, worker_server
 from regnas.runtime.importable import check_importable
 from regnas.runtime.temporary import remove_own
 
@@ -95,12 +95,15 @@ def worker_context(call: Callable[..., Any]) -> BaseContext:
     while isinstance(call, partial):
         call = call.func
     # torch imports its compiler with the first optimizer, which takes longer than all else.
-    forkserver.set_forkserver_preload([call.__module__, "torch._dynamo"])  # of no effect if the server runs already
+    preload = [worker_server.__name__, call.__module__, "torch._dynamo"]
+    forkserver.set_forkserver_preload(preload)  # of no effect if the server runs already
     # Blocked in the server and its workers: a terminal sends the signal to all of them, and the parent decides.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.environ[worker_server.SERVED] = str(os.getpid())
     try:
         forkserver.ensure_running()
     finally:
+        del os.environ[worker_server.SERVED]
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     return context
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from graphlib import CycleError
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from benchmarks.processes import PythonProcess
 from regnas.errors import DataError, EnvironmentProblem
+from regnas.runtime.other_processes import is_running
 from regnas.runtime.workers import run_in_order
 
 JOBS = {"c": ("a", "b"), "a": (), "b": ("a",), "d": ()}
@@ -85,14 +87,6 @@ def process_number(argument: None) -> int:
     return os.getpid()
 
 
-def is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 @pytest.mark.slow
 def test_a_worker_ends_with_its_parent_even_if_that_is_killed():
     parent = PythonProcess("-c", WITH_A_WORKER)
@@ -101,7 +95,44 @@ def test_a_worker_ends_with_its_parent_even_if_that_is_killed():
     assert worker != parent.pid
     assert is_running(worker)
     parent.kill()
+    wait_for_the_end_of(worker)
+
+
+# The server imports the module of the call, which takes long here.
+WITH_A_SERVER = """
+import sys, time
+from multiprocessing import forkserver
+sys.path.append({folder!r})
+from module import call
+from regnas.runtime.workers import worker_context
+worker_context(call)
+print(forkserver._forkserver._forkserver_pid, flush=True)
+time.sleep(600)
+"""
+MODULE = """
+import os, pathlib, time
+if os.getppid() == int(os.environ.get("REGNAS_SERVED_PROCESS", 0)):
+    pathlib.Path(__file__).with_name("importing").touch()
+    time.sleep(600)
+def call(): ...
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere workers have no server")
+def test_the_server_of_the_workers_ends_with_its_parent_while_it_imports(tmp_path):
+    (tmp_path / "module.py").write_text(MODULE)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    parent = PythonProcess("-c", WITH_A_SERVER.format(folder=str(tmp_path)), variables={"PYTHONPATH": path})
+    parent.wait_for(lambda: parent.stdout.endswith("\n") and (tmp_path / "importing").exists())
+    server = int(parent.stdout)
+    assert is_running(server)
+    parent.kill()
+    wait_for_the_end_of(server)
+
+
+def wait_for_the_end_of(process: int) -> None:
     deadline = time.monotonic() + 60
-    while is_running(worker):
-        assert time.monotonic() < deadline, "the worker outlived its parent"
+    while is_running(process):
+        assert time.monotonic() < deadline, f"process {process} outlived its parent"
         time.sleep(0.01)
