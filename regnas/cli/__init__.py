@@ -7,6 +7,7 @@ and needs only the packages that it uses.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -20,48 +21,52 @@ from regnas.runtime.environment import environment_problems
 from regnas.runtime.printable import escaped
 from regnas.runtime.progress import listening
 from regnas.runtime.secrets import hide_passwords
-from regnas.runtime.signals import quit_on_signals
+from regnas.runtime.signals import blocked_signals, quit_on_signals
 
 __all__ = ["app", "comparing", "exit_code", "exporting", "listing", "main", "predicting", "runs", "supernets"]
 
 
 def main() -> None:
     """Run the command line; print a traceback only with --debug."""
-    code = exit_code(sys.argv[1:], debug="--debug" in sys.argv[1:])
-    quit_on_signals(code)
-    sys.exit(code)
+    sys.exit(exit_code(sys.argv[1:], debug="--debug" in sys.argv[1:], end=quit_on_signals))
 
 
-def exit_code(arguments: list[str], debug: bool = False) -> int:
-    """Run a command, print errors on standard error, and return the exit code that errors.py defines."""
+def exit_code(arguments: list[str], debug: bool = False, end: Callable[[int], object] = lambda code: None) -> int:
+    """Run a command, print errors on standard error, and return the exit code that errors.py defines.
+
+    ``end`` is called with the code when everything is printed. A signal that comes meanwhile waits for it: without
+    that, it would add a line of its own.
+    """
     with guarded_streams():
-        return _exit_code(arguments, debug)
+        code, problems = _outcome(arguments, debug)
+        with blocked_signals():
+            for problem in problems:
+                typer.echo(f"regnas: {problem}", err=True)
+            end(code)
+    return code
 
 
-def _exit_code(arguments: list[str], debug: bool) -> int:
+def _outcome(arguments: list[str], debug: bool) -> tuple[int, list[str]]:
+    """Return the exit code of a command, and the problems to print."""
     command = next((each for each in arguments if not each.startswith("-")), "")
     try:
         with environment_problems(), explain_missing_packages(command or "regnas"), listening(TerminalProgress()):
-            return _call(arguments)
+            return _call(arguments), []
     except RegnasError as error:
         if debug:
             raise
         flags = flags_of(command)
-        for problem in error.problems:
-            typer.echo(f"regnas: {escaped(name_flags(problem, flags))}", err=True)
-        return error.exit_code
+        return error.exit_code, [escaped(name_flags(problem, flags)) for problem in error.problems]
     except MemoryError:
         if debug:
             raise
         remedy = ". Lower training.batch_size or machine.workers, and resume." if "set" in flags_of(command) else ""
-        typer.echo(f"regnas: out of memory{remedy}", err=True)
-        return 5
+        return 5, [f"out of memory{remedy}"]
     except Exception as error:
         if debug:
             raise
         summary = escaped(hide_passwords(f"{type(error).__name__}: {first_line(error)}"))
-        typer.echo(f"regnas: internal error: {summary}. Run again with --debug, and report it.", err=True)
-        return 1
+        return 1, [f"internal error: {summary}. Run again with --debug, and report it."]
 
 
 def _call(arguments: list[str]) -> int:

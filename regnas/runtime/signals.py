@@ -50,6 +50,16 @@ def quit_on_signals(result: int | None = None) -> None:
 
 
 @contextmanager
+def blocked_signals() -> Iterator[None]:
+    """Keep SIGINT and SIGTERM from this thread for the length of the block; those that come are heeded after it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def postponed_signals() -> Iterator[None]:
     """Take over SIGINT and SIGTERM for the length of the block (main thread only)."""
     _received.clear()

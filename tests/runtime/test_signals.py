@@ -167,3 +167,28 @@ def test_a_signal_changes_nothing_about_a_command_that_is_done(moment):
     """Also after Python has given up the handlers of signals, while it removes its modules."""
     ended = program(DONE, moment)
     assert (ended.returncode, ended.stderr) == (6, "")
+
+
+SAYING = """
+import os, signal, sys
+
+class Interrupting:
+    def __getattr__(self, name):
+        return getattr(sys.__stderr__, name)
+    def write(self, text):
+        written = sys.__stderr__.write(text)
+        if text.startswith("regnas: "):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return written
+
+sys.stderr = Interrupting()
+from regnas.__main__ import main
+sys.argv = ["regnas", "compare", "a", "b"]
+main()
+"""
+
+
+def test_a_signal_adds_nothing_to_the_last_line_of_a_command():
+    ended = program(SAYING)
+    assert ended.returncode == 3
+    assert len(ended.stderr.splitlines()) == 1, ended.stderr
