@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping
 
+from regnas.runtime.parents import end_with_parent
 from regnas.runtime.temporary import remove_own
 
 STARTED_BY_TORCHRUN = "TORCHELASTIC_RUN_ID"
@@ -18,9 +19,12 @@ POLL_SECONDS = 0.2
 
 
 def end_with_launcher(environment: Mapping[str, str] = os.environ) -> None:
-    """Watch the parent of this process if it is torchrun, and end as soon as it has ended."""
-    if STARTED_BY_TORCHRUN in environment and not any(thread.name == __name__ for thread in threading.enumerate()):
-        threading.Thread(target=_watch, args=(os.getppid(),), name=__name__, daemon=True).start()
+    """End this process as soon as its parent has ended, if that is torchrun."""
+    if STARTED_BY_TORCHRUN not in environment or any(thread.name == __name__ for thread in threading.enumerate()):
+        return
+    launcher = os.getppid()
+    if not end_with_parent(launcher):
+        threading.Thread(target=_watch, args=(launcher,), name=__name__, daemon=True).start()
 
 
 def _watch(launcher: int) -> None:

@@ -5,20 +5,11 @@ Otherwise the server would outlive a killed process for as long as it imports to
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
+
+from regnas.runtime.parents import end_with_parent
 
 SERVED = "REGNAS_SERVED_PROCESS"  # the variable with the number of the process that the server works for
-PR_SET_PDEATHSIG = 1  # of prctl(2)
 
-
-def end_with(served: int) -> None:
-    """Let the system kill this process when its parent ends; do nothing if ``served`` is not its parent."""
-    if os.getppid() == served:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != served:  # it ended before the call
-            os._exit(1)
-
-
-end_with(int(os.environ.get(SERVED, "0")))
+if os.environ.get(SERVED) == str(os.getppid()):
+    end_with_parent(os.getppid())

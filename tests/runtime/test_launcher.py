@@ -6,7 +6,10 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
+
+import pytest
+
+from regnas.runtime.other_processes import is_running
 
 LAUNCHER = """
 import subprocess, sys, time
@@ -21,26 +24,24 @@ end_with_launcher()
 print("watches", flush=True)
 time.sleep(600)
 """
+BUSY = RANK.replace("time.sleep(600)", "sum(range(10**12))")  # holds the interpreter, as some imports do for seconds
 
 
-def test_a_process_ends_with_the_torchrun_that_started_it():
+@pytest.mark.parametrize(
+    "rank",
+    [RANK, pytest.param(BUSY, marks=pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot"))],
+    ids=["waiting", "busy"],
+)
+def test_a_process_ends_with_the_torchrun_that_started_it(rank):
     environment = {**os.environ, "TORCHELASTIC_RUN_ID": "any"}
     launcher = subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER, RANK], env=environment, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", LAUNCHER, rank], env=environment, stdout=subprocess.PIPE, text=True
     )
     process, said = launcher.stdout.readline().split()
     assert said == "watches"
     launcher.kill()
     launcher.communicate()
     deadline = time.monotonic() + 60
-    while runs(process) and time.monotonic() < deadline:
+    while is_running(int(process)):
+        assert time.monotonic() < deadline, "the process outlived its launcher"
         time.sleep(0.05)
-    assert not runs(process)
-
-
-def runs(process):
-    status = Path(f"/proc/{process}/stat")
-    try:
-        return status.read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
