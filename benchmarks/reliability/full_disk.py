@@ -3,8 +3,9 @@
 A write site is a write-like call (opening for writing, writing, flushing, renaming, making a folder) on a kind of file,
 such as ``rename run/predictions/*.npz``. The first tries go through all sites of all commands, each with "no space" and
 with "no permission"; later ones choose any call and any error. A try lets the call and, on most tries, all later ones
-fail, then continues the command and lets a later call fail, a few times. Every failed command must end with exit code 5
-and one line. The command then runs once more without failures and must leave the same bytes as an unbroken one.
+fail. A later try then continues the command and lets a later call fail, a few times. Every failed command must end with
+exit code 5 and one line. The command then runs once more without failures and must leave the same bytes as an unbroken
+one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from regnas.runtime.temporary import SUFFIX
 
 AT_EVERY_SITE = (errno.ENOSPC, errno.EACCES)
 ERRORS = (*AT_EVERY_SITE, errno.EROFS, errno.EDQUOT)
-MORE_FAILURES = 4  # of the commands that continue
+MORE_FAILURES = 4  # of the commands that continue, when all sites have had their turn
 LARGEST_STEP = 60  # write-like calls until the next failure
 # Files of one kind are written by the same code; the names of others are their kind.
 KINDS = (".npz", ".safetensors", ".svg", ".png", ".md", ".onnx")
@@ -87,13 +88,15 @@ def begin(folder: Path, only: Sequence[str] = ()) -> Iterator[Attempt]:
         order = np.random.default_rng(0).permutation(len(first))
 
         def attempt(number: int, random: np.random.Generator) -> Outcome:
+            more = 0
             if number < len(order):
                 command, call, error = first[order[number]]
             else:
+                more = MORE_FAILURES
                 command = commands[int(random.integers(len(commands)))]
                 call = int(random.integers(1, 1 + whole[command.name].calls))
                 error = ERRORS[int(random.integers(len(ERRORS)))]
-            return _attack(command, folder / "attacked", server, call, error, whole[command.name].files, random)
+            return _attack(command, folder / "attacked", server, call, error, more, whole[command.name].files, random)
 
         yield attempt
 
@@ -176,12 +179,14 @@ def _attack(
     server: FailingServer,
     site: int,
     error: int,
+    more: int,
     expected: Mapping[str, bytes],
     random: np.random.Generator,
 ) -> Outcome:
+    """Let a call fail, and ``more`` calls of the commands that continue; return what is wrong in the end."""
     _prepare(command, folder)
     arguments, attacks = command.arguments(folder), 0
-    for _ in range(1 + MORE_FAILURES):
+    for _ in range(1 + more):
         once = bool(random.random() < 0.3)
         result = server.run(arguments, folder, site, error, once)
         attacks += result.calls >= site
