@@ -1,6 +1,6 @@
-"""The whole update study, from a configuration to a report.
+"""Run an update, from a configuration to a report.
 
-Every trained network is kept by its content, so that resuming is running again: what is there is only loaded.
+Every trained network is kept by its content. To resume is to run again: networks that exist are only loaded.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def run_update(
     by_epoch: Sequence[str] = (),
     tune: bool = False,
 ) -> UpdateResult:
-    """Train, predict, compare; the results, which are also in the report.
+    """Train, predict, compare and write the report; return the results.
 
-    ``tune`` chooses the keys of methods that are "auto" again, whatever the configuration has for them.
+    ``tune`` chooses the keys of methods that are "auto" again, and ignores earlier choices in the configuration.
     """
     swept = remembered_sweeps(folder, sweeps)
     job = prepare(config, folder)
@@ -74,7 +74,7 @@ def run_update(
         write_sealed_list(folder.path / BY_EPOCH, followed)
     job = watching(job, watched)
     curves = {sweep: plan_sweep(job, sweep) for sweep in swept.values()}
-    if swept:  # and all can be planned: a bad one would be in the way for good
+    if swept:  # after planning, because an impossible sweep on record would make every later call fail
         write_sealed_list(folder.path / SWEEPS, list(swept))
     wanted = [model for variant in variants for model in variant.plan]
     wanted += [*plain, *floor]
@@ -112,7 +112,11 @@ def run_update(
 
 
 def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
-    """Everything that can be checked without training: the scenario in words, and the number of trainings per seed."""
+    """Check everything that can be checked without training.
+
+    Returns:
+        The scenario in words, and the number of trainings per seed.
+    """
     values = config.values
     stores = open_stores(values, load_splits(values), {})
     check_stages(values.chain, stores[values.seeds[0]])
@@ -123,7 +127,7 @@ def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
 
 
 def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Outcome:
-    """Predict with a method's models, keep the predictions and the new networks, and say what it all cost."""
+    """Predict with the models of a method, keep the predictions, and count the cost."""
     store = job.stores[job.seeds[0]]
     predictions, ends = [], []
     for seed in job.seeds:
@@ -148,7 +152,7 @@ def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Ou
 
 
 def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
-    """The new model of every method that ends in one network, for whoever ships it."""
+    """Write the new model of every method that ends in one network, ready to be shipped."""
     name, configured = list(job.config.values.models.items())[-1]
     release = job.chain.stages[-1].release
     models = {
@@ -168,7 +172,7 @@ def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
 
 
 def _read_by(normalization: Preprocessing | None, data: Preprocessing) -> Preprocessing:
-    """Return how a network reads images: by statistics of its own if it has some, from files cut as in the data."""
+    """Return how a network reads images: with its own statistics if it has some, and the transform of the data."""
     if normalization is None:
         return data
     transform = transform_of(data)
@@ -176,14 +180,14 @@ def _read_by(normalization: Preprocessing | None, data: Preprocessing) -> Prepro
 
 
 def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str, str]) -> FlipDiagnostics | None:
-    """From the oldest to the newest model, all seeds together; what is not treated comes first."""
+    """Return the diagnostics from the oldest to the newest model over all seeds; no treatment comes first."""
     ordered = sorted(outcomes, key=lambda outcome: outcome.name != UNTREATED)
     methods = [(each.label, rows[each.label], each.diagnostics) for each in ordered]
     return diagnostics_of(job.chain.stages[0].name, job.chain.stages[-1].name, methods)
 
 
 def _clipped(job: UpdateJob, plans: Mapping[str, Sequence[Model]]) -> list[ClippedTraining]:
-    """Every training under the first method that needs it; what all methods share belongs to no treatment."""
+    """Return every training under the first method that needs it; shared trainings belong to no treatment."""
     return [each for seed in job.seeds for each in clipped_trainings(job.stores[seed], plans)]
 
 

@@ -66,7 +66,7 @@ CHECKPOINTS = {
     "another number of classes": (
         "old.pt",
         lambda path: torch.save(weights(classes=5), path),
-        "tells 5 classes apart, its share of the data has 3",
+        "must have 3 classes, as its share of the data has, got 5",
     ),
     "empty": ("old.pt", lambda path: path.write_bytes(b""), "cannot be read as weights"),
     "no weights": ("old.pt", lambda path: path.write_bytes(b"no weights at all" * 99), "is damaged or holds more than"),

@@ -22,7 +22,9 @@ class SoupInterpolation:
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1 or self.members < 2:
-            raise ValueError("alpha must lie between 0 and 1 and members be at least 2")
+            raise ValueError(
+                f"alpha must be between 0 and 1 and members at least 2, got {self.alpha} and {self.members}"
+            )
 
     @property
     def title(self) -> str:

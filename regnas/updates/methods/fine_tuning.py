@@ -1,4 +1,4 @@
-"""Plain fine-tuning: what methods that start from the old weights are compared with."""
+"""Plain fine-tuning, the counterpart of methods that start from the old weights."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from regnas.updates.models import MixedWeights, Model
 
 @dataclass(frozen=True)
 class Mixout:
-    """Mixout: fine-tuning in which every weight is, now and then, the old one; biases and norms too."""
+    """Mixout: fine-tuning that randomly resets weights to the old ones in each step, including biases and norms."""
 
     probability: float = tunable(0.7, SHARES)
 
@@ -22,7 +22,7 @@ class Mixout:
 
     def __post_init__(self) -> None:
         if not 0 < self.probability < 1:
-            raise ValueError(f"probability is {self.probability}: it has to lie between 0 and 1")
+            raise ValueError(f"probability must be above 0 and below 1, got {self.probability}")
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(

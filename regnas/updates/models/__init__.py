@@ -1,4 +1,4 @@
-"""Networks as values: what they are made from; the store makes them and keeps them by content."""
+"""Models as values that say what they are made from; the store makes them and keeps them by content."""
 
 from regnas.updates.models.averaged import Averaged
 from regnas.updates.models.clipped import ClippedTraining, clipped_steps, clipped_trainings

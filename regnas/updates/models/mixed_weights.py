@@ -1,8 +1,8 @@
 """Models whose weights are a mean of other models' weights.
 
-Batch-norm statistics belong to a set of weights: every mixture is calibrated on the images of its newest part, at the
-ends of a line as in between. At alpha = 1 an interpolation therefore has the old weights, but not the statistics that
-the old model was shipped with, and answers like its neighbor at alpha = 0.999.
+Batch-norm statistics belong to a set of weights. Every mixture is therefore calibrated on the images of its newest
+part, also at the ends of a line. At alpha = 1, an interpolation has the old weights, but not the statistics that the
+old model was shipped with, and predicts almost the same as at alpha = 0.999.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Soup:
 class Interpolated:
     """alpha * old weights + (1 - alpha) * new weights (BCWI: Schumann et al., 2023).
 
-    Here as in the forms below, rows that the old model lacks (added classes) are those of the new model.
+    Rows that the old model lacks (added classes) are those of the new model, here and in the forms below.
     """
 
     old: Model
@@ -64,7 +64,7 @@ class FisherInterpolated:
 
     F is the diagonal Fisher information of the old model on ``samples`` of its training samples, with the labels that
     it predicts, scaled to mean 1 over all weights. A weight on which the old model does not depend at all (F = 0) is
-    the new one, at alpha = 1 too, which is the limit.
+    the new one, also at alpha = 1, which is the limit.
     """
 
     old: Model
@@ -117,13 +117,13 @@ class FisherMerged:
 
 
 def _share(one: Tensor, other: Tensor) -> Tensor:
-    """one / (one + other), and 0 if both are 0; all of the same shape."""
+    """Return one / (one + other), or 0 if both are 0; all have the same shape."""
     total = one + other
     return torch.where(total > 0, one / total, 0.0)
 
 
 def mixed_with(store: ModelStore, old: Model, new: Model, shares: Mapping[str, Tensor]) -> nn.Module:
-    """w_new + share * (w_old - w_new) for each weight that the old model has; exact at share 0 and 1."""
+    """Build a network with w_new + share * (w_old - w_new) for each weight of the old model; exact at 0 and 1."""
     mixed = {name: weight.clone() for name, weight in store.module(new).named_parameters()}
     for name, weight in store.module(old).named_parameters():
         leading_slice(mixed[name], weight).lerp_(weight, shares[name])
@@ -131,7 +131,7 @@ def mixed_with(store: ModelStore, old: Model, new: Model, shares: Mapping[str, T
 
 
 def with_weights(store: ModelStore, like: Model, weights: Mapping[str, Tensor]) -> nn.Module:
-    """A copy of a model's network with other weights, and the batch-norm statistics that belong to those."""
+    """Return a copy of a model's network with other weights and the batch-norm statistics that belong to them."""
     network = copy.deepcopy(store.module(like))
     with torch.no_grad():
         for name, parameter in network.named_parameters():

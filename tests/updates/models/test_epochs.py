@@ -142,7 +142,7 @@ def test_answers_ahead_of_the_checkpoint_are_written_again(watched, tmp_path, mo
 
 def test_a_gap_in_the_answers_is_refused():
     nothing = AnswersByEpoch(np.zeros((0, 2), dtype=np.int32), np.zeros((0, 3), dtype=np.int32))
-    with pytest.raises(ArtifactError, match="answers of 1 epochs must be on record, got those of 0"):
+    with pytest.raises(ArtifactError, match="predictions by epoch must have 1 epochs, got 0"):
         nothing.with_epoch(2, [np.zeros(2, dtype=np.int32), np.zeros(3, dtype=np.int32)])
 
 
@@ -175,6 +175,5 @@ def test_a_network_of_an_earlier_version_has_no_count(tmp_path):
     known = [ClippedTraining("a", Clipping(5.0, 100, 4), seed=1), ClippedTraining("b", Clipping(5.0, 100, 3))]
     told = clipped_steps([*known, *clipped_trainings(store, {"none": [OLD]})])
     assert told == (
-        "at most 4.0 % of the steps after warm-up (a, seed 1); 1 of 2 trainings above 3 %; "
-        "of 1 trainings it is not on record"
+        "at most 4.0 % of the steps after warm-up (a, seed 1); 1 of 2 trainings above 3 %; not recorded for 1 trainings"
     )

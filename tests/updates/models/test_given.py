@@ -89,7 +89,7 @@ def test_another_number_of_classes_is_told_with_both_numbers(tmp_path, store, cl
     path = tmp_path / "old.safetensors"
     save_file(SMALL.build((1, 8, 8), classes).state_dict(), path)
     known = share.classes_of(4)
-    with pytest.raises(ArtifactError, match=f"tells {classes} classes apart, its share of the data has {known}"):
+    with pytest.raises(ArtifactError, match=f"must have {known} classes, as its share of the data has, got {classes}"):
         store.module(checkpoint(path, share=share))
 
 
