@@ -51,7 +51,7 @@ class Predictions:
         if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
             raise self._error(f"ids must be text or integers of shape [N], got {ids.dtype} {list(ids.shape)}")
         if len(ids) == 0:
-            raise self._error("at least one sample is required")
+            raise self._error("ids must have at least one sample, got none")
         self._keep("ids", ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False))
         order, twice = quick_order(self.ids)
         self._keep("id_order", order)
@@ -90,14 +90,14 @@ class Predictions:
         return answers
 
     def changed(self, **values: Any) -> Predictions:
-        """Return a copy with other values, which are not checked: sorting a million ids takes long."""
+        """Return a copy with other values, without checking them, because sorting a million ids takes long."""
         other = copy(self)
         for name, value in values.items():
             other._keep(name, value)
         return other
 
     def reorder(self, like: Predictions, position: NDArray[np.int64]) -> Predictions:
-        """Return a copy in the order of ``like``, whose n-th sample is here at position[n]; checks nothing."""
+        """Return a copy in the order of ``like``, whose n-th sample is here at position[n], without checks."""
         kept = {name: getattr(self, name) for name in ("targets", "predicted", "logits", "groups")}
         moved = {name: None if values is None else values[position] for name, values in kept.items()}
         return self.changed(ids=like.ids, id_order=like.id_order, **moved)
@@ -142,7 +142,7 @@ class Predictions:
 
 
 def load_predictions(path: Path, size_limit: int = SIZE_LIMIT) -> Predictions:
-    """Read what ``Predictions.save`` wrote; refuse any other file with its name and the reason."""
+    """Read a file that ``Predictions.save`` wrote; refuse any other file with its name and the reason."""
     arrays = read_arrays(path, ARRAYS, ArtifactError, size_limit)
     try:
         return Predictions(
@@ -159,6 +159,7 @@ def load_predictions(path: Path, size_limit: int = SIZE_LIMIT) -> Predictions:
 
 
 def describe(values: NDArray[Any]) -> str:
+    """Return the type and the shape of an array, for an error message."""
     return f"{values.dtype} of shape {list(values.shape)}"
 
 

@@ -150,7 +150,7 @@ def test_faults_are_one_line_with_the_right_code(refusal, files, tmp_path):
     assert code == 3
     assert '9 ids only in "old" (s0, s2, s3), 1 ids only in "other" (x)' in line
     code, (line,) = refusal("compare", old, new, old)
-    assert (code, "would both be called" in line) == (2, True)
+    assert (code, "names of models must differ" in line) == (2, True)
 
 
 def test_outputs_that_collide_are_refused_before_anything_is_read(refusal, files):

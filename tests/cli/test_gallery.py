@@ -73,7 +73,7 @@ def test_a_gallery_of_a_runs_own_predictions(command, finished_run, tmp_path):
             2,
             "the train split must be one of a",
         ),
-        (["{run}/predictions/small.npz", "{run}/predictions/large.npz"], 3, "100 of 100 predicted samples are not in"),
+        (["{run}/predictions/small.npz", "{run}/predictions/large.npz"], 3, "got 100 of 100 that are not, such as"),
     ],
 )
 def test_refusals_are_one_line_and_write_nothing(refusal, photos, finished_run, arguments, code, problem):

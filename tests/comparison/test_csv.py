@@ -192,7 +192,7 @@ def test_scores_in_any_order_of_the_columns_and_any_notation(path):
         np.array([[2, 0.001], [0.5, 5], [-7, 1 / 3]], dtype=np.float32)
     )
     for nothing in ("", "NaN", "n/a"):
-        assert '"logits" is not finite for 1 samples, such as that of row 2' in refusal(
+        assert '"logits" must be finite, got other values in 1 rows, such as row 2' in refusal(
             path, f"id,target,logits_0,logits_1\n1,0,0.5,1\n2,0,{nothing},0.5\n".encode()
         )
     assert ': column "logits_1" must hold numbers, got "ä' in (

@@ -130,7 +130,7 @@ def test_lists_of_scores_of_every_type(kind):
     assert file.read([], "logits").scores.tolist() == ROWS
     assert file.read([], "logits").scores.dtype == np.float32
     message = refusal(LISTS[kind]([[0.5, 1.0], [1.0]]), scores="logits")
-    assert message == ': column "logits" has 2 values in row 1 and 1 in row 2'
+    assert message == ': column "logits" must have as many values in every row, got 2 in row 1 and 1 in row 2'
 
 
 @pytest.mark.parametrize("kind", ["lists", "arrow", "polars", "pyarrow", "pyarrow large"])
@@ -201,7 +201,7 @@ def test_names_of_columns():
         pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]),
         pandas.DataFrame([[5, 6]], columns=["a", 1]).rename(columns={"a": "1"}),
     ):
-        with pytest.raises(ArtifactError, match=r'has several columns called ".": give each its own name'):
+        with pytest.raises(ArtifactError, match=r'must have columns with different names, got "." several times'):
             FrameColumns(frame, WHERE)
 
 

@@ -70,8 +70,8 @@ def test_classes_called_like_numbers_match_those_that_were_taken_for_numbers(tmp
 def test_numbers_and_names_are_refused(tmp_path):
     a = write(tmp_path / "a.csv", id=[1, 2], target=[0, 1], predicted=[0, 0])
     b = write(tmp_path / "b.csv", id=[1, 2], target=["cat", "dog"], predicted=["cat", "cat"])
-    assert '"a" numbers the classes (0, 1) and "b" names them (cat, dog)' in refusal(a, b)
-    assert '"a" numbers the classes (0, 1) and "b" names them (cat, dog)' in refusal(b, a)
+    assert 'got numbers from "a" (0, 1) and names from "b" (cat, dog)' in refusal(a, b)
+    assert 'got numbers from "a" (0, 1) and names from "b" (cat, dog)' in refusal(b, a)
 
 
 def test_other_ids_targets_and_lengths(tmp_path):
@@ -108,9 +108,9 @@ def test_names_of_models(paths, names):
 
 
 def test_two_files_of_one_name():
-    with pytest.raises(ConfigurationError, match=r'm.csv and m.npz would both be called "m"'):
+    with pytest.raises(ConfigurationError, match=r'must differ, got "m" for .*m.csv and .*m.npz'):
         model_names([Path("m.csv"), Path("m.npz")])
-    with pytest.raises(ConfigurationError, match=r'm.csv and m.csv would both be called "m"'):
+    with pytest.raises(ConfigurationError, match=r'must differ, got "m" for .*m.csv and .*m.csv'):
         model_names([Path("m.csv"), Path("m.csv")])
 
 

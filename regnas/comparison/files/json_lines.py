@@ -1,4 +1,4 @@
-"""Predictions as JSON lines: one object for each sample."""
+"""Predictions as JSON lines: one object per sample."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from regnas.errors import ArtifactError
 
 
 class JsonLinesFile:
-    """Columns and their types are those of the first object; keys that only later ones have are not read.
+    """An opened file of JSON lines. Columns and their types are those of the first object.
 
-    Of a key that an object has twice, the last value counts.
+    Keys that only later objects have are not read. If an object has a key twice, the last value counts.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +39,7 @@ class JsonLinesFile:
         check_file_size(path)
         first = next(read_objects(path, FIRST_BLOCK), None)
         if first is None:
-            raise ArtifactError(f"{path} must have one object for each sample, got blank lines")
+            raise ArtifactError(f"{path} must have one object per sample, got blank lines")
         self._first = first.objects[0]
 
     @property
@@ -54,6 +54,7 @@ class JsonLinesFile:
         return [name for name in SCORES if isinstance(self._first.get(name), list)]
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
+        """Read these keys and scores, block by block."""
         read = {name: _collector(name, type(self._first[name])) for name in columns}
         lists = _Scores(scores) if scores else None
         for objects in read_objects(self.path, BLOCK):
@@ -111,7 +112,7 @@ class _Numbers:
 
 
 class _Scores:
-    """Lists of numbers, which must be of one length."""
+    """Lists of numbers, which must all have the same length."""
 
     def __init__(self, name: str) -> None:
         self._name = name

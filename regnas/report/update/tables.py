@@ -37,7 +37,7 @@ PAIRS = "NFR from each model (row) to each later one (column)"
 
 
 def update_terminal_table(results: UpdateResult) -> Group:
-    """One row per method, the noise floor and the meaning of the columns; then the pairs of a chain and the sweeps."""
+    """Return the methods, the noise floor and the meaning of the columns, then the pairs of a chain and the sweeps."""
     title = f"{results.title}: error rates and negative flips in percent"
     parts: list[RenderableType] = [_terminal(title, *method_rows(results)), Text("")]
     parts += [Text(noise_floor(results)), Text(_legend(results))]
@@ -49,7 +49,7 @@ def update_terminal_table(results: UpdateResult) -> Group:
 
 
 def update_markdown(results: UpdateResult) -> str:
-    """``update.md``"""
+    """Return the content of ``update.md``."""
     headline, *others = update_verdict(results)
     parts = [f"# {plain(results.title)}", plain(results.scenario), f"**{plain(headline)}**"]
     parts += ["\n".join(f"- {plain(sentence)}" for sentence in others)]
@@ -69,7 +69,7 @@ def update_markdown(results: UpdateResult) -> str:
 
 
 def method_rows(results: UpdateResult) -> tuple[Header, Rows]:
-    """The header and the rows of the main table."""
+    """Return the header and the rows of the main table."""
     chain = results.is_chain
     errors = [f"ER {model}\n(%)" for model in results.models]
     if chain:
@@ -113,7 +113,7 @@ def _sweep(sweep: SweepResult) -> tuple[Header, Rows]:
 
 
 def _described(title: str, description: str) -> str:
-    """The description, which mostly begins with the name of the method, or else after the title."""
+    """Return the description, with the title in front unless it begins with the name of the method."""
     return description if description.startswith(f"{title.partition(' (')[0]}:") else f"{title}: {description}"
 
 
@@ -135,5 +135,5 @@ def _terminal(title: str, header: Header, rows: Rows) -> Table:
 
 
 def _narrow(numbers: str) -> str:
-    """``1.20 ± 0.10`` -> ``1.20±0.10``, and intervals likewise: a terminal is narrow."""
+    """Remove spaces from numbers for narrow terminals: ``1.20 ± 0.10`` -> ``1.20±0.10``; also from intervals."""
     return re.sub(r"(?<=\d) ?([±,]) (?=-?\d)", r"\1", numbers)

@@ -13,7 +13,7 @@ from regnas.updates.models import Constrained, Model
 
 @dataclass(frozen=True)
 class ConstrainedTraining:
-    """Training to a target: cross-entropy subject to an NFR of at most ``target``, by a Lagrange multiplier.
+    """Constrained: cross-entropy subject to an NFR of at most ``target``, by a Lagrange multiplier.
 
     min_w CE(w) subject to NFR(w; old) <= target. A step minimizes (CE + lambda * H) / (1 + lambda), where H stands for
     the NFR, on samples that the old model predicts correctly. With ``surrogate`` "divergence", H is the divergence from

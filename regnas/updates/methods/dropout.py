@@ -12,7 +12,7 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class Dropout:
-    """Dropout before the classifier, in the old and the new model."""
+    """Dropout: before the classifier, in the old and the new model."""
 
     probability: float = tunable(0.2, SHARES)
 

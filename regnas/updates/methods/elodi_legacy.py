@@ -13,7 +13,7 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class ElodiLegacy(EnsembleDistillation):
-    """ELODI with a legacy old model: LDI to the ensemble (share ``lambda_``) and to the old model (the rest).
+    """ELODI, legacy old model: LDI to the ensemble (share ``lambda_``) and to the old model (the rest).
 
     The other keys are those of ELODI. ``old_margin`` is the margin to the old model: the authors' code uses 0.5
     toward a single model and 0 toward an ensemble. The first release has no ensemble. In a release that is fine-tuned

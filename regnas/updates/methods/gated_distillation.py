@@ -13,7 +13,7 @@ from regnas.updates.models import Lesson, Model
 
 @dataclass(frozen=True)
 class GatedDistillation:
-    """MUSCLE: distill the untreated new model further, to the old model if it is wrong and to itself otherwise."""
+    """Gated distillation: the untreated new model trained further, to the old model if it is wrong, else to itself."""
 
     temperature: float = 1.0
     weight: float = tunable(1.0)
