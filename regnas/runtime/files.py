@@ -231,7 +231,7 @@ def unsealed(content: Any, path: object) -> dict[str, Any]:
     if recorded is None and any(_is_flipped_seal(key) for key in table):
         raise ArtifactError(f"{path} is damaged: the name of its digest is misspelled")
     if recorded is not None and recorded != digest_of(table):
-        raise ArtifactError(f"{path} is damaged: its content is not what its own digest says")
+        raise ArtifactError(f"{path} is damaged: its content does not match its own digest")
     return table
 
 

@@ -107,7 +107,7 @@ class Study:
         covered = sealed["trials"] if isinstance(sealed, dict) and isinstance(sealed.get("trials"), int) else 0
         seal.extend(complete[:covered])
         if (complete or sealed is not None) and seal.to_json() != sealed:
-            raise ArtifactError(f"the study {self._name} is damaged: its trials are not what its own digest says")
+            raise ArtifactError(f"the study {self._name} is damaged: its trials do not match their own digest")
         seal.extend(complete[covered:])
         return seal
 
@@ -186,7 +186,7 @@ def _trial(frozen: optuna.trial.FrozenTrial, study: str) -> Trial:
         attributes: Mapping[str, Any] = frozen.user_attrs
         reward = float(frozen.value)  # type: ignore[arg-type]
         if attributes[SEAL] != _digest(attributes, reward, study):
-            raise ArtifactError(f"trial {frozen.number} of the study is damaged: it is not what its own digest says")
+            raise ArtifactError(f"trial {frozen.number} of the study is damaged: it does not match its own digest")
         measures = Measures(float(attributes["top1"]), dict(attributes["nfr"]))
         architecture = Architecture.from_json(attributes["architecture"])
         chain = tuple(Architecture.from_json(member) for member in attributes.get("chain", ()))

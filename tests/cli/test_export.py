@@ -286,7 +286,10 @@ def test_an_unknown_format_is_refused_before_anything_runs(run_copy, refusal):
 @pytest.mark.parametrize("options", [["--format", "onnx"], ["--int8"]])
 def test_without_the_packages_of_onnx_one_line_says_what_to_install(run_copy, refusal, monkeypatch, options):
     monkeypatch.setattr("regnas.family.export.formats.find_spec", lambda name: None if name == "onnx" else name)
-    assert refusal("export", run_copy, *options) == (5, ["regnas: ONNX files need onnx: pip install 'regnas[onnx]'"])
+    assert refusal("export", run_copy, *options) == (
+        5,
+        ["regnas: ONNX files need onnx. Run: pip install 'regnas[onnx]'"],
+    )
 
 
 def test_other_data_than_the_familys_are_refused(run_copy, refusal):

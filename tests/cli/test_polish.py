@@ -165,10 +165,10 @@ def test_a_damaged_record_of_the_points_is_named(polished_run, tmp_path, refusal
     ("arguments", "message"),
     [
         (["--alpha", "1.5"], "alpha must be between 0 (accuracy) and 1 (agreement), got 1.5"),
-        (["--set", "epochs=0"], "polish: epochs must be at least 1 and learning_rate positive"),
-        (["--set", "polish.epochs=0"], "polish: epochs must be at least 1 and learning_rate positive"),
+        (["--set", "epochs=0"], "polish: epochs must be at least 1 and learning_rate above 0"),
+        (["--set", "polish.epochs=0"], "polish: epochs must be at least 1 and learning_rate above 0"),
         (["--set", "epoch=3"], "polish.epoch is not a known key"),
-        (["--set", "alphas=[2.0]"], "polish: alphas must hold at least one number, each between 0 and 1"),
+        (["--set", "alphas=[2.0]"], "polish: alphas must be one or more numbers between 0 and 1"),
         (["--set", 'lessons.a.teacher.name="nobody"', "--set", 'lessons.a.loss.name="naive"'], "nobody"),
     ],
 )

@@ -124,7 +124,7 @@ def test_a_run_folder_is_as_good_as_the_folder_of_its_family(finished_run):
 @pytest.mark.parametrize("file", ["../outside.safetensors", "/etc/passwd", "sub/x.safetensors"])
 def test_a_manifest_cannot_reach_outside_its_folder(family_folder, file):
     change_manifest(family_folder, lambda manifest: manifest["members"][0].update(file=file))
-    with pytest.raises(ArtifactError, match="names a file outside its folder"):
+    with pytest.raises(ArtifactError, match="must name files in its own folder"):
         regnas.load_family(family_folder)
 
 
@@ -139,7 +139,7 @@ def test_a_manifest_cannot_reach_outside_its_folder(family_folder, file):
             r"got 1\. Write it again with `regnas export RUN`\.$",
         ),
         (lambda manifest: manifest["members"][0].update(sha256=5), "sha256 of a member must be a text, got '5'"),
-        (lambda manifest: manifest["members"].__setitem__(0, 5), "a member is not a table"),
+        (lambda manifest: manifest["members"].__setitem__(0, 5), "a member must be a table"),
     ],
 )
 def test_a_foreign_manifest_is_refused_with_what_it_lacks(family_folder, change, problem):
@@ -152,7 +152,7 @@ def test_a_foreign_manifest_is_refused_with_what_it_lacks(family_folder, change,
 def test_a_link_out_of_the_folder_is_refused(family_folder, name):
     (family_folder / name).rename(family_folder.parent / "elsewhere")
     (family_folder / name).symlink_to(family_folder.parent / "elsewhere")
-    with pytest.raises(ArtifactError, match=f"{name} is a link that leaves the folder"):
+    with pytest.raises(ArtifactError, match=f"{name} must be in its folder, got a link that leaves it"):
         regnas.load_family(family_folder)
 
 

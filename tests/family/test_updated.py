@@ -107,7 +107,7 @@ def test_one_flipped_bit_is_found(run, name):
     ("change", "problem"),
     [
         (lambda content: content["members"][0].update(macs=1), " MACs, got 1"),
-        (lambda content: content["members"][0].update(file="../x.safetensors"), "names a file outside its folder"),
+        (lambda content: content["members"][0].update(file="../x.safetensors"), "must name files in its own folder"),
         (lambda content: content["members"][0].pop("seed"), "lacks seed"),
         (lambda content: content["members"][0].update(top1=0.99), "flip_table contradicts the members' Top-1"),
         (lambda content: content.update(network={}), "network of the manifest must be the table of a network"),

@@ -88,10 +88,13 @@ def changed(source, path, **entries):
         ({"regnas.classes": "[" * 100_000}, r"regnas\.classes in its metadata is not JSON"),
         ({"regnas.classes": "[1, 2, 3]"}, r"regnas\.classes in its metadata must be a list of names"),
         ({"regnas.classes": '["a", "a", "b"]'}, "has a name twice"),
-        ({"regnas.classes": '["a", "b"]'}, r"gives logits .* its metadata name 2 classes"),
+        ({"regnas.classes": '["a", "b"]'}, r"must give logits of 2 classes, as its metadata say, got .*"),
         ({"regnas.input_shape": "[3, 8]"}, r"regnas\.input_shape in its metadata must be \[C, H, W\], got \[3, 8\]"),
         ({"regnas.input_shape": "[3, 8, -8]"}, r"must be \[C, H, W\]"),
-        ({"regnas.input_shape": "[3, 16, 16]"}, r"takes images \['batch', 3, 8, 8\], its metadata say \[batch, 3, 16"),
+        (
+            {"regnas.input_shape": "[3, 16, 16]"},
+            r"must take images \[batch, 3, 16, 16\], as its metadata say, got \['batch', 3, 8, 8\]",
+        ),
         ({"regnas.preprocessing": '{"mean": [0.5], "std": [0.5]}'}, "for 1 channels, its input has 3"),
         ({"regnas.preprocessing": '{"mean": [0.5]}'}, "the preprocessing .* cannot be used"),
         ({"regnas.preprocessing": "[]"}, "the preprocessing .* cannot be used"),
@@ -131,7 +134,7 @@ def test_weights_in_other_files_are_not_followed(brightness_onnx, tmp_path, hidd
     tensor.external_data.add(key="location", value="../../etc/passwd")
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     first = "a constant" if hidden else "linear.weight"
-    with pytest.raises(ArtifactError, match=f"keeps weights in other files, first {first}: export it as one file"):
+    with pytest.raises(ArtifactError, match=f"got some in other files, first {first}. Export it as one file"):
         load_classifier(str(tmp_path / "m.onnx"))
 
 
@@ -145,7 +148,7 @@ def test_without_the_packages_it_says_what_to_install(brightness_onnx, monkeypat
         return original(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(EnvironmentProblem, match=rf"needs {missing}: pip install 'regnas\[onnx\]'"):
+    with pytest.raises(EnvironmentProblem, match=rf"needs {missing}. Run: pip install 'regnas\[onnx\]'"):
         load_classifier(str(brightness_onnx))
 
 
@@ -192,7 +195,7 @@ def test_without_a_network_one_line_says_which_file_goes_where(checkpoints):
         (
             "../etc/passwd",
             None,
-            "a model is FOLDER:MEMBER of a family, FOLDER:METHOD of an update",
+            "A model must be FOLDER:MEMBER of a family, FOLDER:METHOD of an update",
         ),
         ("resnet18", "IMAGENET1K_V9", 'resnet18 has no weights "IMAGENET1K_V9"'),
         ("m.onnx", "DEFAULT", "weights must belong to a model of torchvision, got DEFAULT for m.onnx"),

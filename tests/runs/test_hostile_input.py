@@ -96,5 +96,5 @@ def test_one_changed_digit_in_run_json_is_found(tmp_path):
     write_sealed_json(tmp_path / "run.json", FACTS)
     path = tmp_path / "run.json"
     path.write_text(path.read_text().replace('"train": 1.5', '"train": 1.4'))
-    with pytest.raises(ArtifactError, match=r"run\.json is damaged: its content is not what its own digest says"):
+    with pytest.raises(ArtifactError, match=r"run\.json is damaged: its content does not match its own digest"):
         RunFolder.open(tmp_path)

@@ -161,7 +161,7 @@ def test_every_changed_value_of_a_sealed_file_is_found(tmp_path):
     files.write_sealed_json(path, table)
     assert files.read_sealed_json(path) == {"a": 1.5, "b": {"c": [1, None]}, "3": "é"}
     path.write_text(path.read_text().replace("1.5", "1.4"))
-    with pytest.raises(ArtifactError, match=r"x\.json is damaged: its content is not what its own digest says"):
+    with pytest.raises(ArtifactError, match=r"x\.json is damaged: its content does not match its own digest"):
         files.read_sealed_json(path)
 
 

@@ -13,9 +13,9 @@ from regnas.flips import Predictions, softmax
 def why_no_suspects(models: Sequence[Predictions]) -> str:
     """Say what is missing to find suspect labels; return an empty text if nothing is missing."""
     if len(models) < 3:
-        return "suspect labels need a third model"
+        return "this needs a third model"
     without = [each.model for each in models if each.logits is None]
-    return f"suspect labels need the logits of {', '.join(without)}" if without else ""
+    return f"this needs the logits of {', '.join(without)}" if without else ""
 
 
 def suspects(models: Sequence[Predictions], rows: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """Write members, files in other formats and cards, and the manifest last.
 
-Every listed file was run and measured. A file that is listed, undamaged and made from the current weights is left as it
-is, so the same command continues an export that was killed.
+Every listed file was run and measured. A file that is listed, undamaged and made from the current weights stays
+unchanged, so the same command continues an export that was killed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CALIBRATION_IMAGES = 256
 
 @dataclass(frozen=True)
 class Origin:
-    """What all members of a family have in common."""
+    """The facts that all members of a family share."""
 
     supernet: Mapping[str, Any]
     input_shape: tuple[int, int, int]
@@ -62,6 +62,7 @@ class Origin:
     polish: Mapping[str, Any] | None = None
 
     def metadata(self, member: str) -> dict[str, str]:
+        """Return the metadata of the weights of a member."""
         return metadata_of(member, self.preprocessing.to_json(), self.classes, self.input_shape)
 
 
@@ -151,7 +152,7 @@ def export_formats(family: Family, splits: Splits, formats: Sequence[str], repor
     """
     report = splits.report if report is None else report
     if family.manifest.data.get("digest") != splits.digest:
-        raise ArtifactError(f"{family.folder} was measured on other data, on which its files cannot be compared")
+        raise ArtifactError(f"{family.folder} must be measured on the given data, got the digest of other data")
     materials = {name: _material(family, name, splits) for name in family}
     references = {
         name: predict(name, partial(logits_of, material.network), report, family.preprocessing)
@@ -172,7 +173,7 @@ def export_formats(family: Family, splits: Splits, formats: Sequence[str], repor
 
 
 def missing_formats(family: Family, formats: Sequence[str]) -> list[str]:
-    """Return the formats whose files are missing, damaged, or made from other weights."""
+    """Return those of the formats whose files are missing, damaged, or made from other weights."""
     return [name for name in formats if name in FORMATS and not _is_current(family, name)]
 
 

@@ -125,9 +125,9 @@ def test_a_model_that_knows_fewer_classes_gives_the_others_no_probability():
 
 
 def test_labels_are_not_doubted_without_a_third_model_or_without_logits():
-    assert why_no_suspects([OLD, NEW]) == "suspect labels need a third model"
+    assert why_no_suspects([OLD, NEW]) == "this needs a third model"
     bare = answers("bare", NEW.predicted)
-    assert why_no_suspects([OLD, NEW, bare]) == "suspect labels need the logits of bare"
+    assert why_no_suspects([OLD, NEW, bare]) == "this needs the logits of bare"
     assert not suspects([OLD, NEW, bare], np.arange(6)).any()
     gallery = gallery_of([OLD, NEW, bare], samples(6), most=10)
     assert gallery.all_suspects == 0 and gallery.no_suspects

@@ -73,7 +73,7 @@ def test_the_page_says_how_many_there_are_and_what_suspect_means():
     old, new = answers("old", [0, 1, 0]), answers("new", [1, 0, 0])
     few = Page(render(gallery_of([old, new], samples(3), most=1))).text
     assert "The worst 1 are shown" not in few and "1 of them are shown, in the order of their ids" in few
-    assert "No label is marked as suspect: suspect labels need a third model." in few
+    assert "No label is marked as suspect: this needs a third model." in few
 
 
 def test_nothing_broken_is_said_so():

@@ -123,5 +123,5 @@ def test_what_onnx_needs_is_asked_for_in_one_line(monkeypatch):
     require_packages(["torch-export"])
     with pytest.raises(EnvironmentProblem) as refused:
         require_packages(["torch-export", "onnx"])
-    assert str(refused.value) == "ONNX files need onnxruntime: pip install 'regnas[onnx]'"
+    assert str(refused.value) == "ONNX files need onnxruntime. Run: pip install 'regnas[onnx]'"
     assert refused.value.exit_code == 5
