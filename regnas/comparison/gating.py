@@ -45,7 +45,7 @@ class Limits:
         values = {name: getattr(self, name) for name in ranges}
         if all(value is None for value in values.values()):
             raise ConfigurationError(
-                f"a gate must have at least one limit, got none. Set {', '.join(f'`{name}`' for name in ranges)}."
+                f"a gate must have at least one limit: {', '.join(f'`{name}`' for name in ranges)}, got none"
             )
         problems = [
             f"`{name}` must be a fraction between {low} and {high}, got {values[name]!r}. Write 0.02 for 2 %."

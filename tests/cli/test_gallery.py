@@ -66,7 +66,7 @@ def test_a_gallery_of_a_runs_own_predictions(command, finished_run, tmp_path):
     ("arguments", "code", "problem"),
     [
         (["{tmp}/old.npz", "{tmp}/none.npz"], 3, "none.npz is missing"),
-        (["{tmp}/old.npz", "{tmp}/old.npz"], 2, "given twice"),
+        (["{tmp}/old.npz", "{tmp}/old.npz"], 2, "must differ, got one of them twice"),
         (["{tmp}/old.npz", "{run}/predictions/small.npz"], 3, "were not evaluated on the same samples"),
         (
             ["{tmp}/old.npz", "{tmp}/new.npz", "--split", "train"],

@@ -222,7 +222,7 @@ def test_groups_and_slices_of_arrays():
         (SIX, {"target": [0, 1, float("nan"), 1, 0, 2]}, "target must have a value for every sample"),
         ({"old": np.r_[OLD[:5], np.nan], "new": NEW}, {"target": TARGET}, '"old" must have a value for every'),
         ({"old": ["a", float("nan")], "new": ["a", "b"]}, {"target": ["a", "b"]}, '"old" must have a value for every'),
-        ({"old": [0.2, 0.7], "new": [0, 1]}, {"target": [0, 1]}, '"predicted" holds 0.2: classes are integers'),
+        ({"old": [0.2, 0.7], "new": [0, 1]}, {"target": [0, 1]}, '"predicted" must be integers or names, got 0.2'),
         (TWO, {"target": [0.5, 1]}, '"target" must be integers or names, got 0.5'),
         ({"old": np.full((2, 3), np.nan), "new": [0, 1]}, {"target": [0, 1]}, "scores that are not finite in 2 rows"),
         ({"old": np.zeros((2, 1)), "new": [0, 1]}, {"target": [0, 1]}, NOT_CLASSES),

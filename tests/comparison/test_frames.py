@@ -163,7 +163,7 @@ def test_columns_of_scores():
         file = FrameColumns(frame, WHERE)
         assert (file.columns, file.scores) == (["id"], ["logits"])
         assert file.read([], "logits").scores.tolist() == [[0, 1], [2, 3]]
-        assert "has 2 columns of logits without logits_1" in refusal(
+        assert "must have columns of logits numbered from 0, one per class, got 2 without logits_1" in refusal(
             library({"logits_0": [0.5], "logits_2": [0.5]}), scores="logits"
         )
         assert ': column "logits_1" must hold numbers, got String' in refusal(
@@ -234,5 +234,5 @@ def test_texts_that_are_not_unicode_are_refused():
 
 def test_texts_with_a_nul_character():
     frame = polars.DataFrame({"id": ["a\0", "a"], "s": ["x", "x\0"]})
-    assert ': column "id" holds texts with a NUL character' in refusal(frame, "id")
+    assert ': column "id" must have texts without NUL characters' in refusal(frame, "id")
     assert "NUL character" in content(frame, "s")["s"]

@@ -205,7 +205,7 @@ def test_lines_that_are_not_objects(path):
 
 def test_texts_with_a_nul_character(path):
     line = '{{"id": "{}", "target": 0, "predicted": 0, "s": "{}"}}\n'.format
-    assert ': key "id" holds texts with a NUL character' in refusal(path, line("a", "") + line("a\\u0000", ""))
+    assert ': key "id" must have texts without NUL characters' in refusal(path, line("a", "") + line("a\\u0000", ""))
     path.write_text(line("a", "x") + line("b", "x\\u0000"))
     assert "NUL character" in read_predictions(path).left_out["s"]
 

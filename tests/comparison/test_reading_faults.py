@@ -148,7 +148,7 @@ def test_two_columns_of_one_name(tmp_path):
 
 def test_scores_of_csv_with_a_gap(tmp_path):
     (tmp_path / "a.csv").write_text("id,target,logits_0,logits_2\n1,0,0.5,0.5\n")
-    assert "2 columns of logits without logits_1" in refusal(tmp_path / "a.csv")
+    assert "got 2 without logits_1" in refusal(tmp_path / "a.csv")
 
 
 def test_lists_of_different_lengths(tmp_path):

@@ -59,7 +59,7 @@ def change(path, statement):
         ("delete from trials where number = 2", "its trials do not match their own digest"),
         ("delete from study_user_attributes", "its trials do not match their own digest"),
         ("update study_user_attributes set key = 'content_sha257'", "its trials do not match their own digest"),
-        ("delete from trial_user_attributes where key = 'content_sha256'", "was not written by regnas"),
+        ("delete from trial_user_attributes where key = 'content_sha256'", "must be one of regnas"),
         ("update trials set number = 2 - number", "its trials do not match their own digest"),
     ],
 )
@@ -76,7 +76,7 @@ def test_a_study_whose_name_was_changed_is_refused_by_the_run_that_would_search_
     path, _ = recorded
     change(path, "update studies set study_name = 'smaml'")
     storage = open_storage(sqlite_storage(path))
-    with pytest.raises(ArtifactError, match=r"study\.db is damaged: the study smaml was named small"):
+    with pytest.raises(ArtifactError, match=r"study\.db is damaged: the study smaml must have the name small"):
         Studies(storage, space).names()
     storage.engine.dispose()
 

@@ -169,7 +169,7 @@ def test_an_architecture_is_evaluated_once(supernet, splits, space):
 def test_a_record_that_regnas_did_not_write_is_refused(tmp_path, space):
     storage = sqlite_storage(tmp_path / "study.db")
     optuna.create_study(storage=storage, study_name="x").add_trial(optuna.create_trial(value=1.0))
-    with pytest.raises(ArtifactError, match="trial 0 of the study was not written by regnas"):
+    with pytest.raises(ArtifactError, match="trial 0 of the study must be one of regnas"):
         Study(storage, "x", space).trials()
 
 

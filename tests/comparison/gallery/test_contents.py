@@ -165,7 +165,7 @@ def test_models_are_called_as_their_files_and_joined_by_id(tmp_path):
         f"{tmp_path.name}/new",
         "b/new",
     ]
-    with pytest.raises(ConfigurationError, match="given twice"):
+    with pytest.raises(ConfigurationError, match="must differ, got one of them twice"):
         read_models([old, old], ("cat", "dog"))
 
 

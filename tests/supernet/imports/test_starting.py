@@ -71,7 +71,7 @@ def test_weights_of_another_supernet_or_for_other_data_are_refused(imported, plu
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"format": 2}, "has format 2, this version of regnas reads 1"),
+        ({"format": 2}, "must have format 1, got 2"),
         ({"input_shape": [8, 8]}, "is damaged (not enough values to unpack"),
         ({"classes": None}, "is damaged (int() argument must be"),
         ({"supernet": {"name": "lak"}}, 'unknown supernet "lak"; did you mean "lake"?'),
