@@ -1,6 +1,6 @@
 """The commands: read the arguments, call the library, turn errors into one line and an exit code.
 
-Each module adds its commands to the application. A command imports the library when it is called: it starts quickly
+Each module adds its commands to the application. A command imports the library when it is called, so it starts quickly
 and needs only the packages that it uses.
 """
 
@@ -65,7 +65,7 @@ def _exit_code(arguments: list[str], debug: bool) -> int:
 
 
 def _call(arguments: list[str]) -> int:
-    """Run the command; it ends when what it printed has been written."""
+    """Run the command, and flush standard output."""
     try:
         app(arguments, prog_name="regnas")
         code = 0

@@ -258,7 +258,7 @@ def _validate_update(name: str, content: dict[str, Any], anchors: Anchors) -> No
 def continued_by(command: str, *options: str) -> Iterator[None]:
     """Postpone signals to safe places; if the run stops and can be continued, print the command that continues it.
 
-    The block prints what the command has to say: a signal that comes after the last safe place changes nothing.
+    The block prints the output of the command, so a signal after the last safe place has no effect.
     """
     from regnas.runs.folder import RunFolder
     from regnas.runtime.processes import current_processes
@@ -293,7 +293,7 @@ def _options(**given: str | float | bool | Sequence[str] | None) -> list[str]:
 
 
 def _print_family(run: Run) -> None:
-    """Print what has changed: the table of the report, or that of the members if there is no report of them."""
+    """Print the table of the report, or that of the members if the report is missing or lacks some of them."""
     from regnas.family.export import family_table
 
     if not _is_main() or run.report_is_current:

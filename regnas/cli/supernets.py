@@ -1,4 +1,4 @@
-"""`import-ofa` and `latency-table`: supernets that others trained, and latencies on this machine."""
+"""`import-ofa` and `latency-table`: supernets of other projects, and latencies on this machine."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def latency_table(
 
 @contextmanager
 def _repeatable() -> Iterator[None]:
-    """After an interruption, print that the same command continues."""
+    """Print after an interruption that the same command continues."""
     try:
         yield
     except Interrupted:

@@ -1,4 +1,4 @@
-"""The fourth stage of a run: what a user would do instead, at its best, on the same data at the same architectures."""
+"""The fourth stage of a run: tune, train and predict the baselines, on the same data at the same architectures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from regnas.updates.tuning import BySeed, Tuner, resolve
 
 @dataclass(frozen=True)
 class TrainedBaselines:
-    """The baselines that were trained, by label, and how the keys that are "auto" were chosen."""
+    """The trained baselines by label, and the choices for keys that are "auto"."""
 
     reported: Mapping[str, ReportedMethod]
     tuning: Sequence[Choice]
@@ -57,7 +57,7 @@ def _report_inherited(
 
 
 def train_baselines(job: Job, members: Mapping[str, Architecture]) -> TrainedBaselines:
-    """Tune and train what a user would do instead, and predict the report split with it."""
+    """Tune and train the baselines, and predict the report split with them."""
     values = job.config.values
     family = {name: SubNetwork(values.supernet, architecture) for name, architecture in members.items()}
     trials = _Trials(job, _store(job), family)
@@ -110,15 +110,17 @@ class _Trials:
         make_all({seed: self.store}, {seed: models}, workers, methods_of(plans))
 
     def predict(self, methods: Sequence[Method]) -> list[BySeed]:
+        """Train the models of the methods, and return their predictions on the search split."""
         plans = [(f"tuning {method.title}", self._plan(method)) for method in methods]
         self.make(plans)
         return [[[self._predicted(model) for model in plan]] for _, plan in plans]
 
     def training_macs(self, methods: Sequence[Method]) -> int:
+        """Return the multiply-adds of training the models of the methods."""
         return training_macs(self.store, [model for method in methods for model in self._plan(method)])
 
     def relative_cost(self, macs: int) -> float:
-        """Divide by the cost of independent training; the cost of nothing is 0 without it."""
+        """Divide by the cost of independent training; return 0 for 0 without computing that cost."""
         return macs / self.training_macs([Independent()]) if macs else 0.0
 
     def _plan(self, method: Method) -> list[Model]:

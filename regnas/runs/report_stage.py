@@ -1,4 +1,4 @@
-"""The last stage of a run: the report, from what the stages before it returned."""
+"""The last stage of a run: write the report from the results of the stages before it."""
 
 from __future__ import annotations
 

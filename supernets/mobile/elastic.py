@@ -72,7 +72,7 @@ class ElasticMobileNet(nn.Module):
 
 
 def _checked_settings(space: SearchSpace, layout: MobileLayout, architecture: Architecture) -> Settings:
-    """Return the settings for ofa. ofa runs any settings, so the architecture must be checked before."""
+    """Check an architecture and return its settings for ofa, which runs any settings without checks."""
     space.check(architecture)
     kernels, expansions = [], []
     for stage, blocks in enumerate(architecture.stages):

@@ -70,7 +70,7 @@ class ElasticResNet50(nn.Module):
 
 
 def _checked_settings(space: SearchSpace, expansions: tuple[float, ...], architecture: Architecture) -> Settings:
-    """Return the settings for ofa. ofa runs any settings, so the architecture must be checked before."""
+    """Check an architecture and return its settings for ofa, which runs any settings without checks."""
     space.check(architecture)
     settings: Settings = []
     for blocks, stage in zip(architecture.stages[1:], space.stages[1:], strict=True):

@@ -58,14 +58,17 @@ def test_misspelt_and_wrong_typed_keys_are_reported_all_at_once_with_the_nearest
     ("change", "problem"),
     [
         (("medium = ", "medim = "), None),  # a budget may have any name
-        (('medium = "120k', 'medium = "80k'), "budgets.medium repeats budgets.small (76 k to 84 k MACs)"),
+        (
+            ('medium = "120k', 'medium = "80k'),
+            "budgets.medium must differ from budgets.small, got 76 k to 84 k MACs for both",
+        ),
         (('large = "200k', 'large = "90k'), "budgets.large (85.5 k to 94.5 k MACs) must be larger than budgets.medium"),
         (
             ('small = "80k +- 5 %"', 'small = "eighty"'),
             'budgets.small = "eighty": a budget must be "300M +- 2 %"',
         ),
-        (('small = "80k +- 5 %"', "small = 80000"), "budgets.small = 80000: a budget is a text such as"),
-        (("seed = 3", "seed = 3\nseed = 4"), "is not TOML: Cannot overwrite a value"),
+        (('small = "80k +- 5 %"', "small = 80000"), "budgets.small = 80000: a budget must be a text such as"),
+        (("seed = 3", "seed = 3\nseed = 4"), "must be TOML: Cannot overwrite a value"),
         (("epochs = 3", "epochs = 0"), "training: epochs must be at least 1"),
         (("depths = [1, 2]", "depths = [2, 1]"), "supernet: depths must be [min, max]"),
         (('name = "arrays"', 'name = "array"'), 'data: unknown data set "array"; did you mean "arrays"?'),
@@ -218,7 +221,7 @@ def test_other_data_under_the_same_name_is_found(command, run_copy, tmp_path):
     write_sealed_json(run / "run.json", facts)
     code, lines = command("report", run)
     assert code == 3
-    assert "the data set is not the one that" in lines[0]
+    assert "the data set must be the one that" in lines[0]
 
 
 @pytest.mark.parametrize(

@@ -90,4 +90,4 @@ def test_another_file_of_old_predictions_does_not_continue_a_run(tiny, command, 
     code, lines = refusal(*given, "--resume")
     assert code == 3
     assert "old_predictions" in lines[0]
-    assert "is not what" in lines[0]
+    assert "must be the file that" in lines[0]

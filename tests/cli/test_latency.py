@@ -119,8 +119,8 @@ def test_milliseconds_without_a_table_are_refused(refusal, config, tmp_path):
         assert refusal(*words) == (
             2,
             [
-                "regnas: budgets.small limits the latency: measure it with `regnas latency-table CONFIG` and name the "
-                "file as search.latency_table"
+                "regnas: search.latency_table must name a file, because budgets.small limits the latency, got none. "
+                "Measure one with `regnas latency-table CONFIG`."
             ],
         )
 

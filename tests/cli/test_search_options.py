@@ -88,8 +88,8 @@ def test_budgets_that_cannot_be_added_leave_the_run_as_it_was(run_copy, refusal)
     before = {path: path.read_bytes() for path in run_copy.rglob("*.json")}
     for budget, expected, code in [
         ("x", '--add-budget: a budget must be "300M +- 2 %" or "<= 300M"', 2),
-        ("small=150k", "--add-budget small: the family has a budget of this name", 2),
-        ("twin=200k +- 5 %", "190 k to 210 k MACs is neither larger nor smaller than budgets.large", 2),
+        ("small=150k", '--add-budget: the name must be new, got "small", which is', 2),
+        ("twin=200k +- 5 %", "the budget must be larger or smaller than budgets.large", 2),
         ("1G", "budgets.1G: no architecture takes 980 M to 1.02 G MACs; the attainable range is", 4),
     ]:
         found, lines = refusal("search", run_copy, "--add-budget", budget)

@@ -169,7 +169,7 @@ def test_a_folder_in_use_is_left_alone_without_resume_or_overwrite(refusal, run_
         [f"regnas: {run} must be empty, got files. Continue its run with --resume, or start again with --overwrite."],
     )
     code, lines = refusal("update", config, "--out", run, "--resume", "--overwrite")
-    assert (code, lines) == (2, ["regnas: --resume and --overwrite exclude each other. Choose one."])
+    assert (code, lines) == (2, ["regnas: only one of --resume and --overwrite must be set, got both. Choose one."])
     assert tree(run) == before
 
 
@@ -181,7 +181,7 @@ def test_resume_with_another_configuration_is_refused_with_the_difference(refusa
     assert "belongs to another configuration (methods.elodi.members was 2, now 3)" in lines[0]
     code, lines = refusal("update", run, "--set", "methods.elodi.members=3")
     assert (code, len(lines)) == (2, 1)
-    assert "has a configuration: --set is only for a new run" in lines[0]
+    assert "--set must be empty for a run folder, got changes for" in lines[0]
     assert tree(run) == before
 
 
@@ -195,7 +195,7 @@ def test_other_data_or_threads_are_found(refusal, run_copy):
     write_sealed_json(run / "run.json", facts | {"data": facts["data"] | {"digest": "0" * 64}})
     code, lines = refusal("update", run)
     assert (code, len(lines)) == (3, 1)
-    assert "the data set is not the one that" in lines[0]
+    assert "the data set must be the one that" in lines[0]
 
 
 # The cache

@@ -73,8 +73,8 @@ def test_a_run_is_continued_with_its_own_weights_only(command, refusal, config, 
     code, lines = refusal("search", run)
     assert code == 3
     assert lines == [
-        f"regnas: weights: mine is not what {run} was started with (sha256 {other.sha256[:12]}…, "
-        f"recorded {imported.sha256[:12]}…)"
+        f"regnas: weights: mine must be the file that {run} was started with, sha256 {imported.sha256[:12]}…, got "
+        f"{other.sha256[:12]}…. Restore the file."
     ]
 
 
@@ -100,7 +100,7 @@ def test_with_epochs_the_supernet_is_trained_from_the_imported_weights(command, 
         (
             "[baselines.accuracy_only]",
             "[baselines.accuracy_only]\n[baselines.elodi]",
-            "tiny: baselines.elodi trains networks: set training.epochs, or leave it out",
+            "tiny: training.epochs must be at least 1 for baselines.elodi, got 0. Set it, or leave it out.",
         ),
         ('"mine"', '"main"', 'weights: there is no imported supernet "main": run `regnas import-ofa main` first'),
         (

@@ -165,7 +165,10 @@ def test_members_are_predicted_once_and_the_draws_of_the_training_are_not_repeat
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda config: regnas.run(config, resume=True, overwrite=True), "`resume` and `overwrite` exclude each other"),
+        (
+            lambda config: regnas.run(config, resume=True, overwrite=True),
+            "only one of `resume` and `overwrite` must be set",
+        ),
         (lambda config: regnas.run(config, until="polish"), 'until must be one of train, search, .* got "polish"'),
         (lambda config: regnas.run(config, executor="threads"), '`executor` must be inline, .* got "threads"'),
         (lambda config: regnas.run(config, set=["epochs"]), '`set` must be KEY=VALUE, .* got "epochs"'),
@@ -186,7 +189,7 @@ def test_what_cannot_be_is_raised_before_anything_is_written(tmp_path, monkeypat
 
 
 def test_a_folder_that_is_not_a_run_is_not_opened(tmp_path):
-    with pytest.raises(ArtifactError, match=r"is not a run folder: it has no run\.json"):
+    with pytest.raises(ArtifactError, match=r"must be a run folder with run\.json, got none"):
         regnas.open_run(tmp_path)
 
 
@@ -210,7 +213,7 @@ def test_a_request_that_is_refused_after_the_data_are_loaded_is_not_remembered(r
     ("request_", "problem"),
     [
         (lambda run: regnas.run(run, resume=True, add_budgets=["x"]), 'a budget must be .*, got "x"'),
-        (lambda run: regnas.run(run, resume=True, add_budgets=["small=150k"]), "has a budget of this name"),
+        (lambda run: regnas.run(run, resume=True, add_budgets=["small=150k"]), "the name must be new"),
         (lambda run: regnas.polish(run, alpha=2.0), "alpha must be between 0"),
         (lambda run: regnas.polish(run, set={"polish.epochs": 0}), "epochs must be at least 1"),
     ],
