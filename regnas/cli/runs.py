@@ -40,7 +40,7 @@ def run(
     tune: Tune = False,
     allow_inexact: Inexact = False,
 ) -> None:
-    """Build a family, from a data set to a report: train, search, export, baselines, report."""
+    """Build a family from a data set: train, search, polish, export, train the baselines, write the report."""
     from regnas.runs import api
 
     with continued_by("run", "--resume", *_options(executor=executor, tune=tune, allow_inexact=allow_inexact)):
@@ -141,7 +141,7 @@ def polish(
 def baselines(
     target: Target, out: Out = None, set: Sets = None, tune: Tune = False, allow_inexact: Inexact = False
 ) -> None:
-    """Train the baselines, which are what you would do without a family."""
+    """Train the baselines: the networks that you would use without a family."""
     from regnas.runs import api
 
     with continued_by("baselines", *_options(tune=tune, allow_inexact=allow_inexact)):
@@ -182,7 +182,7 @@ def update(
     ] = None,
     by_epoch: Annotated[
         list[str] | None,
-        typer.Option(help="Draw the flips of a method by epoch; all for every method. Repeatable.", metavar="METHOD"),
+        typer.Option(help="Draw the flips of METHOD by epoch; all draws every method. Repeatable.", metavar="METHOD"),
     ] = None,
     tune: Tune = False,
     resume: Resume = False,

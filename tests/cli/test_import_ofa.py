@@ -47,7 +47,7 @@ def test_an_imported_supernet_is_announced_and_the_second_time_it_is_there(comma
     assert (outcome.code, outcome.stderr) == (0, "")
     assert outcome.stdout.splitlines() == [f"{NAME} is imported: lake, 3 classes", *about]
     again = command("import-ofa", NAME)
-    assert again.stdout.splitlines() == [f"{NAME} is there already: lake, 3 classes", *about]
+    assert again.stdout.splitlines() == [f"{NAME} is already imported: lake, 3 classes", *about]
 
 
 def test_a_file_of_ones_own_goes_where_the_user_wants_it(command, tmp_path):
