@@ -72,13 +72,13 @@ def write(folder: Path, kind: str, models: int, samples: int, text_ids: bool, se
     return paths
 
 
-def written(*arguments: Any) -> list[Path]:
+def write_files(*arguments: Any) -> list[Path]:
     """Write the files in a separate process, because the memory of this one would count for the processes it starts."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
         return executor.submit(write, *arguments).result()
 
 
-def measured(command: list[str]) -> tuple[float, float, int]:
+def measure(command: list[str]) -> tuple[float, float, int]:
     """Run a command; return its wall time and processor time in seconds, and its peak memory in bytes."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -106,7 +106,7 @@ def start_times(folder: Path) -> dict[str, float]:
     table = write(folder, "csv", 2, 100, True, 0)
     gate = [sys.executable, "-m", "regnas", "gate", *map(str, few), "--max-nfr", "1"]
     commands = {"compare_npz": compare(few), "compare_csv": compare(table), "gate_npz": gate}
-    return {name: median(measured(command)[0] for _ in range(5)) for name, command in commands.items()}
+    return {name: median(measure(command)[0] for _ in range(5)) for name, command in commands.items()}
 
 
 def processor() -> str:
@@ -131,8 +131,8 @@ def main() -> int:
         for text_ids in (False, True):
             for samples in options.samples:
                 with tempfile.TemporaryDirectory() as name:
-                    paths = written(Path(name), kind, options.models, samples, text_ids, options.seed)
-                    repeats = [measured(compare(paths)) for _ in range(options.repeats)]
+                    paths = write_files(Path(name), kind, options.models, samples, text_ids, options.seed)
+                    repeats = [measure(compare(paths)) for _ in range(options.repeats)]
                 run = {
                     "format": kind,
                     "ids": "text" if text_ids else "integers",

@@ -156,7 +156,7 @@ def macs() -> dict[str, Any]:
     }
 
 
-def bred(space: SearchSpace, budget: Budget, count: int, seed: int = 0) -> list[Architecture]:
+def breed(space: SearchSpace, budget: Budget, count: int, seed: int = 0) -> list[Architecture]:
     """Return the candidates of the second generation of an evolution."""
     evolution, random = Evolution(population=count), Random(seed)
     first = evolution.ask(space, budget, [], random)
@@ -170,7 +170,7 @@ def evaluation() -> dict[str, Any]:
     plugin = SUPERNETS["ofa_mobilenet_v3"]()
     supernet = plugin.supernet((3, 64, 64), 1000).eval()
     space = plugin.space((3, 64, 64), 1000)
-    candidates = bred(space, Budget.parse("24M +- 2 %"), 3 * LARGEST_GROUP)
+    candidates = breed(space, Budget.parse("24M +- 2 %"), 3 * LARGEST_GROUP)
     calibration, images = (torch.randint(0, 256, (256, 3, 64, 64), dtype=torch.uint8) for _ in range(2))
     runner = CandidateRunner(supernet, calibration, images, IDENTITY, CPU)
     prepared = [IDENTITY(each) for each in (calibration, images)]
@@ -210,7 +210,7 @@ def sharing() -> dict[str, Any]:
     results = {}
     for name, size, millions in (("ofa_mobilenet_v3", 224, 300), ("ofa_resnet50", 224, 3000)):
         space = space_of(name, size)
-        candidates = bred(space, around(millions), 100)
+        candidates = breed(space, around(millions), 100)
         whole = sum(space.cost(each).macs for each in candidates)
         results[f"{name}, {millions} M"] = {
             f"groups of {group}": 1 - shared_macs(space, candidates, group) / whole for group in (1, LARGEST_GROUP, 100)
@@ -286,7 +286,7 @@ def _memory(count: int) -> dict[str, Any]:
     calibration = images[:128].clone()
     # All images are held, and some are run: one batch takes what the next one takes.
     runner = CandidateRunner(supernet, calibration, images[:200], IDENTITY, CPU)
-    runner.run(bred(space, around(150), LARGEST_GROUP))
+    runner.run(breed(space, around(150), LARGEST_GROUP))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
     network = sum(tensor.nbytes for tensor in supernet.state_dict().values())
     return {

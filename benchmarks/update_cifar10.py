@@ -165,18 +165,18 @@ def main() -> None:
         run(study, options)
     there = [study for study in STUDIES if (options.runs / study / "report" / "update.json").exists()]
     orders = [
-        decided(STUDIES[study].title, order, *of_study(options.runs / study, order))
+        decide(STUDIES[study].title, order, *of_study(options.runs / study, order))
         for study in there
         for order in STUDIES[study].orders
         if is_there(options.runs / study, order)
     ]
     families = sorted(path.parents[1] for path in options.runs.glob("seed[0-9]*/report/flips.json"))
     if families:
-        orders += [decided(SEARCH_TITLE, order, *of_families(families, order)) for order in SEARCH]
+        orders += [decide(SEARCH_TITLE, order, *of_families(families, order)) for order in SEARCH]
     found = Record(
         command="python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS",
         cores=os.cpu_count(),
-        studies=tuple(recorded(study, options.runs / study) for study in there),
+        studies=tuple(read_study(study, options.runs / study) for study in there),
         orders=tuple(orders),
     )
     result = with_record(found, Record.read(RECORD, "Take it from the repository."))
@@ -201,7 +201,7 @@ def run(study: str, options: argparse.Namespace) -> None:
     subprocess.run(command, check=True)
 
 
-def recorded(study: str, folder: Path) -> RecordedStudy:
+def read_study(study: str, folder: Path) -> RecordedStudy:
     facts = json.loads((folder / "run.json").read_text())
     results = open_update(folder).results
     if STUDIES[study].photographs:
@@ -269,8 +269,8 @@ def of_families(folders: Sequence[Path], order: Order) -> tuple[BySeed, BySeed]:
     return predictions(order.first), predictions(order.second)
 
 
-def decided(study: str, order: Order, first: BySeed, second: BySeed) -> Decided:
-    values = measured(order.measure, first), measured(order.measure, second)  # [S, N] each
+def decide(study: str, order: Order, first: BySeed, second: BySeed) -> Decided:
+    values = compute_measure(order.measure, first), compute_measure(order.measure, second)  # [S, N] each
     low, high = mean_interval(values[0] - values[1], first[0][0].groups, "difference")
     return Decided(
         study=study,
@@ -285,7 +285,7 @@ def decided(study: str, order: Order, first: BySeed, second: BySeed) -> Decided:
     )
 
 
-def measured(measure: Measure, by_seed: BySeed) -> NDArray[np.float64]:
+def compute_measure(measure: Measure, by_seed: BySeed) -> NDArray[np.float64]:
     """Return flips or errors of the new model, or their means over a family, per seed and sample: [S, N]."""
     if measure == "NFR":
         return np.stack([mean_nfr_values(models) for models in by_seed])

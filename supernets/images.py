@@ -40,13 +40,13 @@ class Resize(nn.Module):
         self.size = size
 
     def forward(self, images: Tensor) -> Tensor:
-        return resized(images, self.size)
+        return resize(images, self.size)
 
     def extra_repr(self) -> str:
         return str(self.size)
 
 
-def resized(images: Tensor, size: int | None) -> Tensor:
+def resize(images: Tensor, size: int | None) -> Tensor:
     """Return the images with ``size`` x ``size`` pixels; None leaves them unchanged."""
     if size is None or images.shape[-2:] == (size, size):
         return images

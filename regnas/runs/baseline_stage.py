@@ -21,7 +21,7 @@ from regnas.search import FamilySearch
 from regnas.space import Architecture
 from regnas.training import predictions_from
 from regnas.updates.methods import Method
-from regnas.updates.models import Model, ModelStore, clipped_trainings, make_all, methods_of, training_macs
+from regnas.updates.models import Model, ModelStore, collect_clipping, make_all, methods_of, training_macs
 from regnas.updates.tuning import BySeed, Tuner, resolve
 
 
@@ -149,6 +149,6 @@ def _store(job: Job) -> ModelStore:
 
 
 def _note_clipping(job: Job, store: ModelStore, plans: Mapping[str, Mapping[str, Model]]) -> None:
-    trainings = clipped_trainings(store, {label: list(plan.values()) for label, plan in plans.items()})
+    trainings = collect_clipping(store, {label: list(plan.values()) for label, plan in plans.items()})
     known = {f"{each.method}, {each.training}": each.clipping for each in trainings}
     job.folder.add(CLIPPING, {name: counts.to_json() for name, counts in known.items() if counts is not None})

@@ -36,10 +36,10 @@ def evaluator_here(job: Job, supernet: nn.Module, weights: Mapping[str, Tensor] 
 
     ``weights`` replace those of the supernet if they are given.
     """
-    return _open_evaluator(replace(job, executor=ExecutorChoice()), with_weights(supernet, weights), job.splits)
+    return _open_evaluator(replace(job, executor=ExecutorChoice()), replace_weights(supernet, weights), job.splits)
 
 
-def with_weights(supernet: nn.Module, weights: Mapping[str, Tensor] | None) -> nn.Module:
+def replace_weights(supernet: nn.Module, weights: Mapping[str, Tensor] | None) -> nn.Module:
     """Return a copy of the supernet with other weights; without weights, return the supernet itself."""
     if weights is None:
         return supernet
@@ -89,7 +89,7 @@ def add_later_members(
     if not missing:
         return members
     weights = None if polished is None else polished.weights
-    with closing(open_evaluator(job, with_weights(supernet, weights))) as evaluator:
+    with closing(open_evaluator(job, replace_weights(supernet, weights))) as evaluator:
         for name in missing:
             members = _add(job, replace(search, evaluator=evaluator), members, name)
             keep_found(job.folder, name, members[name])

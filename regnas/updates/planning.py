@@ -80,7 +80,7 @@ def _with_counterparts(variants: Sequence[Variant], chain: Chain) -> list[Varian
     return [*variants[:place], added, *variants[place:]]
 
 
-def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, ...]:
+def plan_noise_floor(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, ...]:
     """Return two trainings of the newest release that differ only in their random draws."""
     stage = chain.stages[-1]
     return stage.repeats(plain[-2], 2)

@@ -171,8 +171,8 @@ def _method(
                 nfr_interval=_interval(_flips(by_seed, low, high), by_seed, "rate"),
                 relative_nfr=over_seeds([relative_negative_flip_rate(seed[low], seed[high]) for seed in by_seed]),
                 pfr=over_seeds([positive_flip_rate(seed[low], seed[high]) for seed in by_seed]),
-                nfr_difference=_compared(by_seed, counterpart, partial(_flips, low=low, high=high)),
-                nfr_difference_to_none=_compared(by_seed, plain, partial(_flips, low=low, high=high)),
+                nfr_difference=_compare(by_seed, counterpart, partial(_flips, low=low, high=high)),
+                nfr_difference_to_none=_compare(by_seed, plain, partial(_flips, low=low, high=high)),
                 by_seed=tuple(
                     SeedPair.of(seed, found[low, high]) for seed, found in zip(seeds, statistics, strict=True)
                 ),
@@ -180,17 +180,17 @@ def _method(
             for low, high in pairs
         ),
         mean_nfr=MeanNfr.of(mean, _interval(_mean_flips(by_seed), by_seed, "rate")),
-        mean_nfr_difference=_compared(by_seed, counterpart, _mean_flips),
-        mean_nfr_difference_to_none=_compared(by_seed, plain, _mean_flips),
-        error_rate_difference=_compared(by_seed, counterpart, _errors),
-        error_rate_difference_to_none=_compared(by_seed, plain, _errors),
+        mean_nfr_difference=_compare(by_seed, counterpart, _mean_flips),
+        mean_nfr_difference_to_none=_compare(by_seed, plain, _mean_flips),
+        error_rate_difference=_compare(by_seed, counterpart, _errors),
+        error_rate_difference_to_none=_compare(by_seed, plain, _errors),
         parameters=outcome.parameters,
         training_cost=outcome.training_cost,
         on_front=False,
     )
 
 
-def _compared(mine: BySeed, others: BySeed, values: Callable[[BySeed], Values]) -> Difference | None:
+def _compare(mine: BySeed, others: BySeed, values: Callable[[BySeed], Values]) -> Difference | None:
     """Return the paired difference of ``values`` between the two; None if all predictions are the same."""
     alike = all(
         np.array_equal(own.predicted, other.predicted)

@@ -33,17 +33,17 @@ from regnas.updates.models import (
     Model,
     Training,
     all_parts,
-    clipped_steps,
-    clipped_trainings,
+    collect_clipping,
+    describe_clipping,
     make_all,
     methods_of,
     network_of,
     training_macs,
     weights_in,
 )
-from regnas.updates.planning import Variant, describe_scenario, noise_floor_models, plan_all
+from regnas.updates.planning import Variant, describe_scenario, plan_all, plan_noise_floor
 from regnas.updates.results import Outcome, summarize
-from regnas.updates.study_tuning import TUNE, tuned, with_costs
+from regnas.updates.study_tuning import TUNE, add_costs, tune_methods
 from regnas.updates.sweeps import SWEEPS, evaluate_sweep, plan_sweep, remembered_sweeps
 
 
@@ -63,11 +63,11 @@ def run_update(
     if tune:
         folder.keep(TUNE, True)
     with folder.timed("tune"):
-        job, choices = tuned(job)
+        job, choices = tune_methods(job)
     config = job.config
     variants = plan_all(config, job.chain)
     plain = NoTreatment().plan(job.chain)
-    floor = noise_floor_models(job.chain, plain)
+    floor = plan_noise_floor(job.chain, plain)
     followed = remembered_by_epoch(folder, config.values, by_epoch)
     watched = watched_variants(config.values, variants, followed)
     if followed:
@@ -84,7 +84,7 @@ def run_update(
         make_all(job.stores, dict.fromkeys(job.seeds, wanted), config.values.machine.workers, methods)
     with folder.timed("predict"):
         outcomes = [outcome_of(job, variant, plain) for variant in track(variants, "predict", len(variants))]
-        clipped = _clipped(job, {"no treatment": plain, **{each.label: each.plan for each in variants}})
+        clipped = _collect_clipping(job, {"no treatment": plain, **{each.label: each.plan for each in variants}})
         results = summarize(
             title=config.name,
             scenario=describe_scenario(job.chain),
@@ -94,13 +94,13 @@ def run_update(
             floor=[job.predict(seed, floor) for seed in job.seeds],
             outcomes=outcomes,
             sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
-            facts=_facts(job) | {"Clipped steps": clipped_steps(clipped)},
+            facts=_facts(job) | {"Clipped steps": describe_clipping(clipped)},
             fine_tuned=next((each.predictions for each in outcomes if each.name == FINE_TUNING), None),
         )
         rows = dict(zip((outcome.label for outcome in outcomes), results.titles, strict=True))
         results = replace(
             results,
-            tuning=with_costs(job, choices),
+            tuning=add_costs(job, choices),
             diagnostics=_diagnostics(job, outcomes, rows),
             by_epoch=evaluate_by_epoch(job, watched, rows),
             clipping=tuple(each.result for each in clipped),
@@ -121,7 +121,7 @@ def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
     stores = open_stores(values, load_splits(values), {})
     check_stages(values.chain, stores[values.seeds[0]])
     plain = NoTreatment().plan(values.chain)
-    wanted = [*plain, *noise_floor_models(values.chain, plain)]
+    wanted = [*plain, *plan_noise_floor(values.chain, plain)]
     wanted += [model for variant in plan_all(config, values.chain) for model in variant.plan]
     return describe_scenario(values.chain), sum(isinstance(model, Training) for model in all_parts(wanted))
 
@@ -186,9 +186,9 @@ def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str,
     return diagnostics_of(job.chain.stages[0].name, job.chain.stages[-1].name, methods)
 
 
-def _clipped(job: UpdateJob, plans: Mapping[str, Sequence[Model]]) -> list[ClippedTraining]:
+def _collect_clipping(job: UpdateJob, plans: Mapping[str, Sequence[Model]]) -> list[ClippedTraining]:
     """Return every training under the first method that needs it; shared trainings belong to no treatment."""
-    return [each for seed in job.seeds for each in clipped_trainings(job.stores[seed], plans)]
+    return [each for seed in job.seeds for each in collect_clipping(job.stores[seed], plans)]
 
 
 def _facts(job: UpdateJob) -> dict[str, str]:
@@ -196,7 +196,7 @@ def _facts(job: UpdateJob) -> dict[str, str]:
     samples = ", ".join(f"{split.name} {len(split):,}" for split in job.splits.all)
     tables = job.config.table["models"]
     networks = "; ".join(
-        f"{name}: {describe(tables[name], 'network')}{_described(tables[name])}" for name in values.models
+        f"{name}: {describe(tables[name], 'network')}{_describe_release(tables[name])}" for name in values.models
     )
     recipe = f"{values.training.epochs} epochs, learning rate {values.training.learning_rate:g}"
     tuning = values.fine_tuning or values.training
@@ -211,5 +211,5 @@ def _facts(job: UpdateJob) -> dict[str, str]:
     }
 
 
-def _described(release: Mapping[str, Any]) -> str:
+def _describe_release(release: Mapping[str, Any]) -> str:
     return f", normalization {release['normalization']}" if "normalization" in release else ""

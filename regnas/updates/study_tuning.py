@@ -17,7 +17,7 @@ from regnas.updates.tuning import BySeed, Tuner, resolve
 TUNE = "tune"  # a fact of a run folder: it chooses again and ignores earlier choices in the configuration
 
 
-def tuned(job: UpdateJob) -> tuple[UpdateJob, list[Choice]]:
+def tune_methods(job: UpdateJob) -> tuple[UpdateJob, list[Choice]]:
     """Return the job with a number in the place of every "auto", and the record of each choice."""
     values = job.config.values
     methods, choices = resolve(
@@ -30,7 +30,7 @@ def tuned(job: UpdateJob) -> tuple[UpdateJob, list[Choice]]:
     return replace(job, config=replace(job.config, values=replace(values, methods=methods))), choices
 
 
-def with_costs(job: UpdateJob, choices: Sequence[Choice]) -> tuple[Choice, ...]:
+def add_costs(job: UpdateJob, choices: Sequence[Choice]) -> tuple[Choice, ...]:
     """Return every choice with the cost of its grid, as a multiple of training the new models untreated."""
     plain = NoTreatment().plan(job.chain)
     store = job.stores[job.seeds[0]]

@@ -31,7 +31,7 @@ class CodedTexts:
 
     def column(self, where: str) -> Column | str:
         """Return all texts that were added."""
-        return Coded(joined(self._codes), lay_out([Packed.of(list(self._code_of))], where))
+        return Coded(join(self._codes), lay_out([Packed.of(list(self._code_of))], where))
 
 
 class SliceTexts(CodedTexts):
@@ -54,7 +54,7 @@ class SliceTexts(CodedTexts):
     def column(self, where: str) -> Column | str:
         """Return all texts that were added, or the reason why they cannot be a slice."""
         if self._prints:
-            return too_many(len(np.unique(joined(self._prints))))
+            return too_many(len(np.unique(join(self._prints))))
         try:
             return super().column("it")
         except ArtifactError as error:
@@ -103,9 +103,9 @@ class InferredIds(IdTexts):
 
     def column(self, where: str) -> Column | str:
         """Return the integers, or all texts that were added."""
-        return super().column(where) if self._parts else joined(self._numbers)
+        return super().column(where) if self._parts else join(self._numbers)
 
 
-def joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+def join(parts: list[NDArray[Any]]) -> NDArray[Any]:
     """Join arrays; without arrays, return an empty one."""
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

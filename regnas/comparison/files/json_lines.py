@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regnas.comparison.files.collecting import CodedTexts, IdTexts, SliceTexts, joined
+from regnas.comparison.files.collecting import CodedTexts, IdTexts, SliceTexts, join
 from regnas.comparison.files.columns import (
     COMPLETE,
     ID,
@@ -82,7 +82,7 @@ class _Texts:
 
     def column(self, where: str) -> Column | str:
         if self._name in COMPLETE:
-            refuse_missing(joined(self._missing), where)
+            refuse_missing(join(self._missing), where)
         return self._texts.column(where)
 
 
@@ -105,10 +105,10 @@ class _Numbers:
         self._missing.append(missing)
 
     def column(self, where: str) -> Column | str:
-        missing = joined(self._missing)
+        missing = join(self._missing)
         if self._name in COMPLETE:
             refuse_missing(missing, where)
-        return with_gaps(joined(self._values), missing)
+        return with_gaps(join(self._values), missing)
 
 
 class _Scores:
@@ -135,8 +135,8 @@ class _Scores:
         self._missing.append(missing)
 
     def rows(self, where: str) -> NDArray[np.float32]:
-        refuse_missing(joined(self._missing), where)
-        return as_rows(joined(self._values), joined(self._lengths), where)
+        refuse_missing(join(self._missing), where)
+        return as_rows(join(self._values), join(self._lengths), where)
 
 
 def _collector(name: str, kind: type) -> _Texts | _Numbers:

@@ -26,7 +26,7 @@ def predict(model: str, network: Callable[[Tensor], Tensor], split: Split, prepr
     return predictions_from(model, logits, split, keep_logits=True)
 
 
-def measured(path: Path, format_name: str, member: Member, reference: Predictions, found: Predictions) -> Export:
+def measure(path: Path, format_name: str, member: Member, reference: Predictions, found: Predictions) -> Export:
     """Compare a file's predictions, ``found``, with those of the member itself, ``reference``."""
     own, other = align([reference, found])
     if own.logits is None or other.logits is None:

@@ -21,7 +21,7 @@ from regnas.data import Preprocessing, Split, Splits
 from regnas.errors import ArtifactError, InfeasibleError, first_line
 from regnas.family.export.cards import write_cards
 from regnas.family.export.formats import FORMATS, SAFETENSORS, Material
-from regnas.family.export.measuring import CPU, measured, predict
+from regnas.family.export.measuring import CPU, measure, predict
 from regnas.family.family import Family, load_family
 from regnas.family.manifest import (
     FORMAT,
@@ -139,7 +139,7 @@ def write_family(
     loaded = Family(folder, manifest)
     found = [predict_again(name, network) for name, network in loaded.items()]
     exports = [
-        measured(folder / member.file, SAFETENSORS, member, reference, again)
+        measure(folder / member.file, SAFETENSORS, member, reference, again)
         for member, reference, again in zip(members, predictions, found, strict=True)
     ]
     return finish_family(folder, _with_exports(manifest, SAFETENSORS, exports, found))
@@ -166,7 +166,7 @@ def export_formats(family: Family, splits: Splits, formats: Sequence[str], repor
             path = family.folder / f"{member.name}.{FORMATS[name].suffix}"
             write_bytes(path, _content(materials[member.name], name, member.name))
             found.append(predict(member.name, FORMATS[name].network(path), report, family.preprocessing))
-            exports.append(measured(path, name, member, references[member.name], found[-1]))
+            exports.append(measure(path, name, member, references[member.name], found[-1]))
         family = finish_family(family.folder, _with_exports(manifest, name, exports, found))
         manifest = family.manifest
     return family

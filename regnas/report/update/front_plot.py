@@ -17,7 +17,7 @@ from regnas.report.update.labels import label_offsets
 from regnas.report.update.measures import in_percent
 from regnas.report.update.methods import UNTREATED, MethodResult
 from regnas.report.update.results import UpdateResult
-from regnas.report.update.texts import marked_titles
+from regnas.report.update.texts import mark_titles
 
 BEHIND = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # of labels
 LEADER = {"arrowstyle": "-", "color": GRAY, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 3}
@@ -30,7 +30,7 @@ def error_against_flips(results: UpdateResult) -> Figure:
     figure = Figure(figsize=(WIDTH, max(4.4, 0.6 + 0.195 * entries)), layout="constrained")
     axes: Axes = figure.subplots()
     handles = [_draw_method(axes, index, method) for index, method in enumerate(methods)]
-    for handle, number, title in zip(handles, range(1, len(methods) + 1), marked_titles(results), strict=True):
+    for handle, number, title in zip(handles, range(1, len(methods) + 1), mark_titles(results), strict=True):
         handle.set_label(f"{number}  {shown(title, 34)}")
     _limit(axes, results)
     handles.append(_draw_front(axes, methods))

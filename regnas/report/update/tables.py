@@ -21,7 +21,7 @@ from regnas.report.update.results import UpdateResult
 from regnas.report.update.texts import (
     counterpart,
     legend,
-    marked_titles,
+    mark_titles,
     noise_floor,
     swept,
     times,
@@ -55,7 +55,7 @@ def update_markdown(results: UpdateResult) -> str:
     parts += ["\n".join(f"- {plain(sentence)}" for sentence in others)]
     parts += ["## Methods", markdown_table(*method_rows(results)), plain(noise_floor(results)), plain(_legend(results))]
     described = zip(results.titles, results.methods, strict=True)
-    parts.append("\n".join(f"- {plain(_described(title, method.description))}" for title, method in described))
+    parts.append("\n".join(f"- {plain(_add_title(title, method.description))}" for title, method in described))
     if results.is_chain:
         parts += ["## Pairs", f"{PAIRS}, in percent.", markdown_table(*_pairs(results))]
     for sweep in results.sweeps:
@@ -77,7 +77,7 @@ def method_rows(results: UpdateResult) -> tuple[Header, Rows]:
     else:
         flips = ["NFR\n(%)", "relative\nNFR (%)", f"NFR - {counterpart(results)}\n[95 %]"]
         header = ["Method", *errors, *flips, "parameters", "training\ncost"]
-    named = zip(marked_titles(results), results.methods, strict=True)
+    named = zip(mark_titles(results), results.methods, strict=True)
     return header, [_method(title, method, chain) for title, method in named]
 
 
@@ -112,7 +112,7 @@ def _sweep(sweep: SweepResult) -> tuple[Header, Rows]:
     return [*header, "search split\nER (%)", "search split\nNFR (%)"], rows
 
 
-def _described(title: str, description: str) -> str:
+def _add_title(title: str, description: str) -> str:
     """Return the description, with the title in front unless it begins with the name of the method."""
     return description if description.startswith(f"{title.partition(' (')[0]}:") else f"{title}: {description}"
 

@@ -14,7 +14,7 @@ def counterpart(results: UpdateResult) -> str:
     return "counterpart" if any(method.starts_from_old for method in results.methods) else "no treatment"
 
 
-def marked_titles(results: UpdateResult) -> list[str]:
+def mark_titles(results: UpdateResult) -> list[str]:
     """Return the titles, with a mark for methods that are compared with plain fine-tuning."""
     named = zip(results.titles, results.methods, strict=True)
     return [f"{title} {MARK}" if method.starts_from_old else title for title, method in named]

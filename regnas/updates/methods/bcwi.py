@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, ChainStage, fine_tuned
+from regnas.updates.methods.chain import Chain, ChainStage, fine_tune
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import Interpolated, Model
 
@@ -36,4 +36,4 @@ class WeightInterpolation:
         return chain.following(self._treat)
 
     def _treat(self, stage: ChainStage, previous: Model) -> Model:
-        return Interpolated(previous, fine_tuned(stage, previous, "bcwi"), self.alpha)
+        return Interpolated(previous, fine_tune(stage, previous, "bcwi"), self.alpha)

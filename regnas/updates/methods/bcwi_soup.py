@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, ChainStage, fine_tuned
+from regnas.updates.methods.chain import Chain, ChainStage, fine_tune
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import Interpolated, Model, Soup
 
@@ -34,5 +34,5 @@ class SoupInterpolation:
         return chain.following(self._treat)
 
     def _treat(self, stage: ChainStage, previous: Model) -> Model:
-        soup = Soup(tuple(fine_tuned(stage, previous, "bcwi_soup", repeat) for repeat in range(self.members)))
+        soup = Soup(tuple(fine_tune(stage, previous, "bcwi_soup", repeat) for repeat in range(self.members)))
         return Interpolated(previous, soup, self.alpha)

@@ -156,7 +156,7 @@ def feature_lessons(loss: FeatureLoss, weight: float, references: Sequence[Model
     return tuple(FeatureLesson(loss, weight / len(references), reference) for reference in references)
 
 
-def fine_tuned(stage: ChainStage, previous: Model, method: str, repeat: int = 0, **treatment: Any) -> Trained:
+def fine_tune(stage: ChainStage, previous: Model, method: str, repeat: int = 0, **treatment: Any) -> Trained:
     """Return a training from the weights of the model before, which must have the same architecture."""
     if bare(network_of(previous)) == bare(stage.release.network) and network_of(previous) != stage.release.network:
         raise ConfigurationError(

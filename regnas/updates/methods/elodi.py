@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from regnas.networks import Network
 from regnas.updates.methods.chain import Chain, ChainStage
-from regnas.updates.methods.ensemble_distillation import EnsembleDistillation, described, in_turn
+from regnas.updates.methods.ensemble_distillation import EnsembleDistillation, describe_networks, in_turn
 from regnas.updates.methods.members import members_of
 from regnas.updates.models import Model
 
@@ -39,7 +39,7 @@ class Elodi(EnsembleDistillation):
 
     @property
     def title(self) -> str:
-        first = f", first {described(self.first_teachers)}" if self.first_teachers else ""
+        first = f", first {describe_networks(self.first_teachers)}" if self.first_teachers else ""
         return f"ELODI ({self.details}{first})"
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:

@@ -84,7 +84,7 @@ class EnsembleDistillation:
         else:
             told += [self.towards.upper(), f"τ = {self.temperature:g}"]
         told += ["offline"] if self.teacher == "offline" else []
-        told += [f"teachers {described(self.teachers)}"] if self.teachers else []
+        told += [f"teachers {describe_networks(self.teachers)}"] if self.teachers else []
         told += [f"from {100 * self.start_at:g} % on"] if self.start_at else []
         return ", ".join(told)
 
@@ -94,12 +94,12 @@ def in_turn(networks: Sequence[Network], count: int) -> tuple[Network, ...]:
     return tuple(islice(cycle(networks), count))
 
 
-def described(networks: Sequence[Network]) -> str:
+def describe_networks(networks: Sequence[Network]) -> str:
     """Describe networks by their settings, short enough for a title."""
-    return " / ".join(_described(network) for network in networks)
+    return " / ".join(_describe_network(network) for network in networks)
 
 
-def _described(network: Any) -> str:
+def _describe_network(network: Any) -> str:
     entries = fields(network) if is_dataclass(network) else ()
     told = {entry.name: getattr(network, entry.name) for entry in entries if _is_told(entry, network)}
     values = (value if isinstance(value, str) else f"{name} {_short(value)}" for name, value in told.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, fine_tuned
+from regnas.updates.methods.chain import Chain, fine_tune
 from regnas.updates.methods.tunable import Grid, tunable
 from regnas.updates.models import Consolidated, Model
 
@@ -36,7 +36,7 @@ class ElasticConsolidation:
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(
-            lambda stage, previous: fine_tuned(
+            lambda stage, previous: fine_tune(
                 stage, previous, "ewc", tie=Consolidated(previous, self.strength, self.samples)
             )
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, ChainStage, fine_tuned
+from regnas.updates.methods.chain import Chain, ChainStage, fine_tune
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import FisherMerged, Model
 
@@ -38,4 +38,4 @@ class FisherMerging:
         return chain.following(self._treat)
 
     def _treat(self, stage: ChainStage, previous: Model) -> Model:
-        return FisherMerged(previous, fine_tuned(stage, previous, "fisher_merging"), self.alpha, self.samples)
+        return FisherMerged(previous, fine_tune(stage, previous, "fisher_merging"), self.alpha, self.samples)

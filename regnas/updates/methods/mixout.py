@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, fine_tuned
+from regnas.updates.methods.chain import Chain, fine_tune
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import MixedWeights, Model
 
@@ -26,5 +26,5 @@ class Mixout:
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(
-            lambda stage, previous: fine_tuned(stage, previous, "mixout", tie=MixedWeights(previous, self.probability))
+            lambda stage, previous: fine_tune(stage, previous, "mixout", tie=MixedWeights(previous, self.probability))
         )

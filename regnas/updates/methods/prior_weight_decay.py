@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, fine_tuned
+from regnas.updates.methods.chain import Chain, fine_tune
 from regnas.updates.methods.tunable import Grid, tunable
 from regnas.updates.models import DecoupledDecay, Model
 
@@ -33,7 +33,7 @@ class PriorWeightDecay:
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(
-            lambda stage, previous: fine_tuned(
+            lambda stage, previous: fine_tune(
                 stage, previous, "prior_weight_decay", tie=DecoupledDecay(previous, self.strength)
             )
         )

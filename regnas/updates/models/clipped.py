@@ -39,7 +39,7 @@ class ClippedTraining:
         return TrainingClipping(self.method, self.training, self.seed, counts)
 
 
-def clipped_trainings(store: ModelStore, plans: Mapping[str, Iterable[Model]]) -> list[ClippedTraining]:
+def collect_clipping(store: ModelStore, plans: Mapping[str, Iterable[Model]]) -> list[ClippedTraining]:
     """Return every training of the plans once, under the first method that needs it."""
     seen: set[Model] = set()
     found = []
@@ -50,7 +50,7 @@ def clipped_trainings(store: ModelStore, plans: Mapping[str, Iterable[Model]]) -
     return found
 
 
-def clipped_steps(trainings: Sequence[ClippedTraining]) -> str:
+def describe_clipping(trainings: Sequence[ClippedTraining]) -> str:
     """Describe the largest share of clipped steps among the trainings, and how many trainings exceed the threshold."""
     known = [(training.clipping, training) for training in trainings if training.clipping is not None]
     unknown = len(trainings) - len(known)

@@ -65,7 +65,7 @@ class AnswersByEpoch:
         write_arrays(path, {"train": self.train, "report": self.report})
 
 
-def answers_in(path: Path, samples: WatchedSamples) -> AnswersByEpoch:
+def read_answers(path: Path, samples: WatchedSamples) -> AnswersByEpoch:
     """Read the recorded predictions of these samples; without a file for them, return zero epochs."""
     sizes = {entry.name: len(getattr(samples, entry.name)) for entry in fields(samples)}
     if path.exists():
@@ -88,13 +88,13 @@ class Recorder:
 
     def begin(self, checkpoints: Path, steps_per_epoch: int) -> None:
         """Delete the checkpoints of a training whose earlier epochs lack predictions: it must start again."""
-        if answers_in(self.path, self.samples).epochs < newest_step(checkpoints) // steps_per_epoch:
+        if read_answers(self.path, self.samples).epochs < newest_step(checkpoints) // steps_per_epoch:
             shutil.rmtree(checkpoints)
 
     def __call__(self, epochs_done: int, network: nn.Module) -> None:
         calibrate(network, self.calibration)
         answers = [self._answers(network, split) for split in (self.samples.train, self.samples.report)]
-        answers_in(self.path, self.samples).with_epoch(epochs_done, answers).save(self.path)
+        read_answers(self.path, self.samples).with_epoch(epochs_done, answers).save(self.path)
 
     def _answers(self, network: nn.Module, split: Split) -> NDArray[np.int32]:
         logits = logits_on(network, split, self.preprocessing, self.device)  # [N, C]

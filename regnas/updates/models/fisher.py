@@ -53,7 +53,7 @@ def _labels(store: ModelStore, model: Model, logits: Tensor, labels: Labels) -> 
     return torch.multinomial(logits.softmax(dim=1).cpu(), 1, generator=random).squeeze(1).to(logits.device)
 
 
-def scaled_to_mean_one(importance: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def scale_to_mean_one(importance: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Divide by the mean over all weights of the model, so that strengths do not depend on how certain the model is.
 
     If all values are 0, they stay 0.

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from regnas.networks import leading_slice
 from regnas.training import calibrate
-from regnas.updates.models.fisher import fisher_information, fisher_macs, scaled_to_mean_one
+from regnas.updates.models.fisher import fisher_information, fisher_macs, scale_to_mean_one
 from regnas.updates.models.model import Model, share_of
 from regnas.updates.models.store import ModelStore
 
@@ -36,7 +36,7 @@ class Soup:
     def build(self, store: ModelStore) -> nn.Module:
         states = [dict(store.module(member).named_parameters()) for member in self.members]
         mixed = {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
-        return with_weights(store, self.members[0], mixed)
+        return copy_with_weights(store, self.members[0], mixed)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Interpolated:
 
     def build(self, store: ModelStore) -> nn.Module:
         olds = store.module(self.old).named_parameters()
-        return mixed_with(store, self.old, self.new, {name: torch.full_like(old, self.alpha) for name, old in olds})
+        return mix_weights(store, self.old, self.new, {name: torch.full_like(old, self.alpha) for name, old in olds})
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ class FisherInterpolated:
         return self.old, self.new
 
     def build(self, store: ModelStore) -> nn.Module:
-        importance = scaled_to_mean_one(fisher_information(store, self.old, self.samples, "predicted"))
+        importance = scale_to_mean_one(fisher_information(store, self.old, self.samples, "predicted"))
         shares = {
             name: _share(self.alpha * own, torch.full_like(own, 1 - self.alpha)) for name, own in importance.items()
         }
-        return mixed_with(store, self.old, self.new, shares)
+        return mix_weights(store, self.old, self.new, shares)
 
     def training_macs(self, store: ModelStore) -> int:
         return fisher_macs(store, self.old, self.samples)
@@ -110,7 +110,7 @@ class FisherMerged:
             )
             for name, old in olds.items()
         }
-        return mixed_with(store, self.old, self.new, shares)
+        return mix_weights(store, self.old, self.new, shares)
 
     def training_macs(self, store: ModelStore) -> int:
         return sum(fisher_macs(store, model, self.samples) for model in self.parts())
@@ -122,15 +122,15 @@ def _share(one: Tensor, other: Tensor) -> Tensor:
     return torch.where(total > 0, one / total, 0.0)
 
 
-def mixed_with(store: ModelStore, old: Model, new: Model, shares: Mapping[str, Tensor]) -> nn.Module:
+def mix_weights(store: ModelStore, old: Model, new: Model, shares: Mapping[str, Tensor]) -> nn.Module:
     """Build a network with w_new + share * (w_old - w_new) for each weight of the old model; exact at 0 and 1."""
     mixed = {name: weight.clone() for name, weight in store.module(new).named_parameters()}
     for name, weight in store.module(old).named_parameters():
         leading_slice(mixed[name], weight).lerp_(weight, shares[name])
-    return with_weights(store, new, mixed)
+    return copy_with_weights(store, new, mixed)
 
 
-def with_weights(store: ModelStore, like: Model, weights: Mapping[str, Tensor]) -> nn.Module:
+def copy_with_weights(store: ModelStore, like: Model, weights: Mapping[str, Tensor]) -> nn.Module:
     """Return a copy of a model's network with other weights and the batch-norm statistics that belong to them."""
     network = copy.deepcopy(store.module(like))
     with torch.no_grad():

@@ -22,7 +22,7 @@ from regnas.runtime.tensors import load_into, load_tensors, save_tensors
 from regnas.training import Clipping, Prepared, Recipe, Trainer, logits_on, spread_images
 from regnas.updates.models.code import code_of
 from regnas.updates.models.content import content_of
-from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, Recorder, WatchedSamples, answers_in
+from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, Recorder, WatchedSamples, read_answers
 from regnas.updates.models.model import Model, Training, share_of
 
 NETWORK = "network.safetensors"
@@ -199,7 +199,7 @@ class ModelStore:
 
     def answers(self, model: Training) -> AnswersByEpoch:
         """Return the recorded predictions of the watched samples, epoch by epoch."""
-        return answers_in(self._folder_of(model) / EPOCHS, self.watched_samples(model))
+        return read_answers(self._folder_of(model) / EPOCHS, self.watched_samples(model))
 
     def recorder(self, model: Training) -> Recorder | None:
         """Return the recorder of a watched training; None if it is not watched."""

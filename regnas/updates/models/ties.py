@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regnas.runtime.randomness import Key
 from regnas.training import DecayToward, Mixing, QuadraticPenalty
-from regnas.updates.models.fisher import Labels, fisher_information, scaled_to_mean_one
+from regnas.updates.models.fisher import Labels, fisher_information, scale_to_mean_one
 from regnas.updates.models.model import Model
 from regnas.updates.models.store import ModelStore
 
@@ -50,7 +50,7 @@ class Consolidated:
     replaces_weight_decay: ClassVar[bool] = False
 
     def prepare(self, store: ModelStore, key: tuple[Key, ...]) -> Prepared:
-        importance = scaled_to_mean_one(fisher_information(store, self.old, self.samples, self.labels))
+        importance = scale_to_mean_one(fisher_information(store, self.old, self.samples, self.labels))
         return {"penalty": QuadraticPenalty(weights_of(store, self.old), self.strength, importance)}
 
 

@@ -13,7 +13,7 @@ from regnas.losses import LogitDifferenceInhibition
 from regnas.runtime.files import read_json, write_sealed_json
 from regnas.runtime.tensors import save_tensors
 from regnas.training import Clipping, SingleNetwork
-from regnas.updates.models import Lesson, Trained, clipped_steps, clipped_trainings, make_all
+from regnas.updates.models import Lesson, Trained, collect_clipping, describe_clipping, make_all
 from regnas.updates.models.clipped import ClippedTraining
 from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, WatchedSamples
 from regnas.updates.models.store import NETWORK, RECORD
@@ -161,9 +161,9 @@ def test_the_record_of_a_network_says_how_many_steps_were_clipped(tmp_path):
     tight = open_store(tmp_path, training=replace(RECIPE, epochs=3, clip_norm=1e-6))
     tight.module(OLD)
     assert tight.clipping(OLD) == Clipping(1e-6, steps=8, clipped=8)  # of nine steps the first is warm-up
-    (found,) = clipped_trainings(tight, {"none": [OLD], "again": [OLD]})
+    (found,) = collect_clipping(tight, {"none": [OLD], "again": [OLD]})
     assert (found.method, found.seed, found.training[:4]) == ("none", 0, "old ")
-    assert clipped_steps([found]).startswith("at most 100.0 % of the steps after warm-up (none, old ")
+    assert describe_clipping([found]).startswith("at most 100.0 % of the steps after warm-up (none, old ")
 
 
 def test_a_network_of_an_earlier_version_has_no_count(tmp_path):
@@ -173,7 +173,7 @@ def test_a_network_of_an_earlier_version_has_no_count(tmp_path):
     write_sealed_json(path, {name: value for name, value in read_json(path).items() if name != "clipping"})
     assert store.clipping(OLD) is None
     known = [ClippedTraining("a", Clipping(5.0, 100, 4), seed=1), ClippedTraining("b", Clipping(5.0, 100, 3))]
-    told = clipped_steps([*known, *clipped_trainings(store, {"none": [OLD]})])
+    told = describe_clipping([*known, *collect_clipping(store, {"none": [OLD]})])
     assert told == (
         "at most 4.0 % of the steps after warm-up (a, seed 1); 1 of 2 trainings above 3 %; not recorded for 1 trainings"
     )
