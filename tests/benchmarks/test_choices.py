@@ -23,7 +23,7 @@ def test_the_reward_is_mean_top1_minus_mean_nfr_over_seeds_on_the_search_split(t
     assert search_reward(row) == pytest.approx((0.55 - 0.1 + 0.65) / 2)
 
 
-def test_the_search_split_chooses_whatever_the_report_split_says(tmp_path):
+def test_only_the_search_split_decides_the_choice(tmp_path):
     write_family(tmp_path, "interpolation@0", row_of(90, 0), search=row_of(60, 20))
     write_family(tmp_path, "interpolation@1", row_of(50, 30), search=row_of(60, 10))
     assert chosen(read_rows(tmp_path).rows).name == "interpolation@1"

@@ -36,7 +36,7 @@ def tree(folder):
     return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"}
 
 
-def test_misspelt_and_wrong_typed_keys_are_reported_all_at_once_with_the_nearest(command, tmp_path):
+def test_misspelled_keys_and_wrong_types_are_reported_together_with_the_nearest_key(command, tmp_path):
     text = CONFIG.format(data="data.npz", workers=1)
     text = text.replace("epochs = 3", 'epocs = 3\nmomentum = "high"').replace("candidates = 8", "candidates = 8.5")
     text = text.replace('name = "evolution"', 'name = "evolutoin"').replace("[[4, 6, 8]", '[[4, "6", 8]')
@@ -253,7 +253,7 @@ def test_bad_image_folders_exit_with_3_before_training(command, config, tmp_path
     assert not (tmp_path / "run" / "supernet").exists()
 
 
-def test_a_bug_is_called_a_bug_in_one_line_and_shown_with_debug(command, monkeypatch):
+def test_a_bug_is_reported_as_a_bug_in_one_line_and_with_debug_as_a_traceback(command, monkeypatch):
     def broken(arguments, **options):
         raise RuntimeError("first line\nsecond line")
 

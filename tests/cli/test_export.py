@@ -49,7 +49,7 @@ def exported_copy(exported_run, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def measured_anew(finished_run, exported_run):
+def measured_again(finished_run, exported_run):
     """Right or wrong for each test image, by the loaded members and by onnxruntime on its own."""
     family = load_family(exported_run / "family")
     with np.load(finished_run.parent / "data.npz") as data:
@@ -66,8 +66,8 @@ def measured_anew(finished_run, exported_run):
     return logits, targets
 
 
-def test_every_file_is_listed_with_what_it_answers(exported_run, measured_anew):
-    logits, targets = measured_anew
+def test_every_file_is_listed_with_what_it_answers(exported_run, measured_again):
+    logits, targets = measured_again
     manifest = manifest_of(exported_run)
     entries = {entry["file"]: entry for entry in manifest["exports"]}
     assert set(entries) == {name for name in FILES if not name.endswith(".md")}
@@ -89,8 +89,8 @@ def test_every_file_is_listed_with_what_it_answers(exported_run, measured_anew):
         assert entries[f"{member}.int8.onnx"]["largest_logit_difference"] > 1e-3
 
 
-def test_flips_among_the_files_of_a_format_are_measured_on_the_files(exported_run, measured_anew):
-    logits, targets = measured_anew
+def test_flips_among_the_files_of_a_format_are_measured_on_the_files(exported_run, measured_again):
+    logits, targets = measured_again
     tables = manifest_of(exported_run)["exported_flips"]
     assert list(tables) == ["safetensors", "onnx", "onnx-int8", "torch-export"]
     for suffix, name in (("onnx", "onnx"), ("int8.onnx", "onnx-int8")):
@@ -98,7 +98,7 @@ def test_flips_among_the_files_of_a_format_are_measured_on_the_files(exported_ru
         assert tables[name] == flip_table_from_correctness(MEMBERS, right).to_json()
 
 
-def test_a_file_that_answers_otherwise_is_said_and_not_hidden(exported_run):
+def test_a_file_with_different_predictions_is_reported(exported_run):
     stdout = (exported_run.parent / "stdout.txt").read_text()
     for entry in manifest_of(exported_run)["exports"]:
         assert entry["file"] in stdout
@@ -200,7 +200,7 @@ def test_the_license_of_the_weights_is_the_users_and_stays(run_copy, command):
     assert command("verify", run_copy).code == 0
 
 
-def test_calibration_sees_training_images_only(run_copy, finished_run, command, monkeypatch):
+def test_calibration_uses_only_training_images(run_copy, finished_run, command, monkeypatch):
     seen = []
 
     def remember(content, images, metadata):
@@ -253,7 +253,7 @@ def test_an_interrupted_export_says_how_to_go_on(run_copy, command, monkeypatch)
     assert command("verify", run_copy).code == 0
 
 
-def test_a_family_of_the_older_format_is_written_anew(run_copy, finished_run, command, refusal):
+def test_a_family_of_the_older_format_is_rewritten(run_copy, finished_run, command, refusal):
     path = run_copy / "family" / "manifest.json"
     manifest = manifest_of(run_copy)
     path.write_text(json.dumps({"format": 1, "members": manifest["members"]}))
@@ -264,7 +264,7 @@ def test_a_family_of_the_older_format_is_written_anew(run_copy, finished_run, co
     assert content(run_copy) == content(finished_run)
 
 
-def test_a_family_that_changes_leaves_no_files_of_the_old_one(exported_copy, command):
+def test_no_files_of_the_old_family_remain_after_a_change(exported_copy, command):
     outcome = command("search", exported_copy, "--add-budget", "tablet=155k +- 8 %", "--executor", "inline")
     assert outcome.code == 0, outcome.stderr
     members = ("small", "medium", "tablet", "large")

@@ -70,7 +70,7 @@ def test_flips_from_old_predictions_are_counted_and_a_limit_out_of_reach_is_exit
         ('search={{reward={{name="R0"}}, old_predictions="x.npz"}}', 2, "got R0 without max_nfr"),
     ],
 )
-def test_what_cannot_be_searched_is_one_line_before_anything_is_trained(tiny, refusal, assignment, code, expected):
+def test_an_impossible_search_is_refused_in_one_line_before_training(tiny, refusal, assignment, code, expected):
     found, lines = refusal("run", tiny, "--out", tiny.parent / "run", "--set", assignment.format(folder=tiny.parent))
     assert (found, len(lines)) == (code, 1), lines
     assert expected in lines[0]

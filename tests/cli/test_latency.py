@@ -87,7 +87,7 @@ def test_a_table_is_measured_shown_and_not_measured_again(command, config, tmp_p
     assert LatencyTable.load(path).conditions.batch_size == 2
 
 
-def test_the_file_is_where_the_configuration_or_the_command_wants_it(command, config, tmp_path):
+def test_the_file_is_written_to_the_path_of_the_configuration_or_the_command(command, config, tmp_path):
     use(config, "tables/mine.json")
     assert command("latency-table", config).code == 0
     assert command("latency-table", config, "--out", "other.json", "--threads", 2).code == 0

@@ -172,7 +172,7 @@ def test_a_damaged_record_of_the_points_is_named(polished_run, tmp_path, refusal
         (["--set", 'lessons.a.teacher.name="nobody"', "--set", 'lessons.a.loss.name="naive"'], "nobody"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_and_nothing_is_kept(run, refusal, arguments, message):
+def test_invalid_settings_are_refused_and_not_kept(run, refusal, arguments, message):
     before = (run / "run.json").read_bytes()
     code, lines = refusal("polish", run, *arguments)
     assert code == 2

@@ -95,7 +95,7 @@ def test_several_problems_are_reported_at_once(refusal, config):
         ),
     ],
 )
-def test_networks_that_cannot_be_are_refused_before_any_training(refusal, config, tmp_path, replacement, problem):
+def test_invalid_networks_are_refused_before_any_training(refusal, config, tmp_path, replacement, problem):
     change(config, replacement)
     code, lines = refusal("update", config, "--out", tmp_path / "run")
     assert (code, lines) == (2, [f"regnas: {problem}"])
@@ -147,7 +147,7 @@ def test_a_bad_sweep_is_refused_before_anything_is_written(refusal, config, tmp_
         ("heterogeneous_ensemble.networks=0:1:1", "methods.heterogeneous_ensemble must be configured"),
     ],
 )
-def test_a_sweep_of_what_is_not_there_leaves_a_run_as_it_was(refusal, finished_update, tmp_path, text, problem):
+def test_an_invalid_sweep_leaves_a_run_unchanged(refusal, finished_update, tmp_path, text, problem):
     shutil.copytree(finished_update, tmp_path / "run")
     before = tree(tmp_path)
     code, lines = refusal("update", tmp_path / "run", "--sweep", text)
@@ -156,7 +156,7 @@ def test_a_sweep_of_what_is_not_there_leaves_a_run_as_it_was(refusal, finished_u
     assert tree(tmp_path) == before
 
 
-def test_a_sweep_that_cannot_be_planned_is_not_in_the_way_later(refusal, config, tmp_path):
+def test_a_sweep_that_cannot_be_planned_does_not_block_later_runs(refusal, config, tmp_path):
     """bcwi is not configured, and the networks differ."""
     larger = '[models.new]\nnetwork = { name = "small_resnet", widths = [4, 12] }'
     change(config, (NEW, larger), (METHODS, "[methods.none]\n"), ("seeds = [0, 1]", "seeds = [0]"))

@@ -115,7 +115,7 @@ def test_with_epochs_the_supernet_is_trained_from_the_imported_weights(command, 
         ),
     ],
 )
-def test_weights_that_do_not_belong_are_refused_before_anything_is_trained(
+def test_weights_that_do_not_fit_are_refused_before_anything_is_trained(
     refusal, config, imported, tmp_path, command_name, old, new, problem
 ):
     change(config, old, new)
@@ -134,7 +134,7 @@ def test_weights_for_other_classes_are_refused(refusal, config, store, tmp_path)
     assert lines[0].endswith("it has 5 classes, the data has 3")
 
 
-def test_weights_whose_record_lies_are_refused(refusal, config, imported, store, tmp_path):
+def test_weights_with_a_false_record_are_refused(refusal, config, imported, store, tmp_path):
     torch.save(trained(deep()), tmp_path / "deep.pth")
     deeper, _ = import_supernet(str(tmp_path / "deep.pth"), store)
     facts = json.loads((store / "mine.json").read_text())

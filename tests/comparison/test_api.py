@@ -66,7 +66,7 @@ def test_the_highest_score_is_the_predicted_class(kind):
     assert numbers_of(regnas.compare({"old": kind(OLD), "new": NEW}, TARGET)) == ([1], [3], 1 / 6, 1 / 6)
 
 
-def test_scores_that_differ_by_less_than_single_precision_are_told_apart():
+def test_scores_that_differ_by_less_than_single_precision_are_distinguished():
     scores = np.full((6, 3), 1 / 3)
     scores[np.arange(6), OLD] += 1e-12
     assert numbers_of(regnas.compare({"old": scores, "new": NEW}, TARGET))[:2] == ([1], [3])
@@ -255,7 +255,7 @@ def test_groups_and_slices_of_arrays():
     ],
     ids=range(37),
 )  # fmt: skip
-def test_what_cannot_be_compared_is_refused_in_one_line(models, options, message):
+def test_predictions_that_cannot_be_compared_are_refused_in_one_line(models, options, message):
     assert message in refusal(models, **options)
 
 

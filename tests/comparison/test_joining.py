@@ -91,7 +91,7 @@ def test_clusters_of_one_file_hold_for_all_and_must_not_differ(tmp_path):
     assert "different clusters" in refusal(a, b, c)
 
 
-def test_one_file_is_no_comparison(tmp_path):
+def test_a_single_file_cannot_be_compared(tmp_path):
     assert "at least two models, got 1" in refusal(tmp_path / "a.csv", kind=ConfigurationError)
 
 
@@ -114,7 +114,7 @@ def test_two_files_of_one_name():
         model_names([Path("m.csv"), Path("m.csv")])
 
 
-def test_a_name_that_is_no_text_can_be_written():
+def test_a_name_that_is_not_valid_unicode_can_be_written():
     assert model_names([Path("a\udcff.csv"), Path("b.csv")]) == ("a\ufffd", "b")
 
 

@@ -73,7 +73,7 @@ def test_clusters_may_have_names(path):
     assert groups.tolist() == [1, 0, 1]
 
 
-def test_a_column_of_many_values_is_no_slice(path):
+def test_a_column_of_many_values_is_not_a_slice(path):
     ids = list(range(1001))
     write(path, id=ids, target=[0] * 1001, predicted=[0] * 1001, picture=[f"{each}.png" for each in ids])
     read = read_predictions(path)

@@ -157,7 +157,7 @@ def test_lists_of_different_lengths(tmp_path):
         assert "got 2 in row 1 and 1 in row 2" in message
 
 
-def test_json_lines_that_are_no_objects_and_of_changing_kinds(tmp_path):
+def test_json_lines_that_are_not_objects_or_change_their_types(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("[1, 2]\n")
     assert "holds a list in its first line, expected an object" in refusal(path)
@@ -222,7 +222,7 @@ def test_ids_with_a_nul_character(tmp_path):
     assert "NUL character" in refusal(path)
 
 
-def test_long_texts_that_nobody_asked_for_are_left_out_and_not_laid_out(tmp_path, monkeypatch):
+def test_long_texts_that_are_not_requested_are_not_laid_out(tmp_path, monkeypatch):
     """Prompts beside the predictions: as slices they are useless, and as an array they would take 40 MB each."""
     monkeypatch.setattr(columns, "SIZE_LIMIT", 2**20)
     prompts = [f"{n} {'x' * 5000}" for n in range(200)]

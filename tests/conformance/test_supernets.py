@@ -109,7 +109,7 @@ def test_running_inside_the_supernet_is_running_on_its_own(supernet, architectur
         torch.testing.assert_close(supernet(images, architecture), alone(images), rtol=1e-4, atol=1e-5)
 
 
-def test_the_architecture_is_no_hidden_state(supernet, architectures, images):
+def test_the_architecture_is_not_hidden_state(supernet, architectures, images):
     supernet.eval()
     before = supernet(images, architectures[0])
     supernet(images, architectures[1])

@@ -47,7 +47,7 @@ def test_members_are_plain_networks_that_predict_what_the_run_recorded(finished_
             np.testing.assert_allclose(network(batch).numpy(), recorded.logits, rtol=1e-4, atol=1e-4)
 
 
-def test_the_family_knows_its_members_from_small_to_large(finished_run):
+def test_a_family_lists_its_members_from_small_to_large(finished_run):
     family = regnas.load_family(finished_run / "family")
     assert list(family) == ["small", "medium", "large"]
     assert [member.name for member in family.members] == list(family)
@@ -109,7 +109,7 @@ def test_a_missing_file_is_named(family_folder):
         regnas.load_family(family_folder)
 
 
-def test_a_folder_without_manifest_is_no_family(tmp_path):
+def test_a_folder_without_a_manifest_is_not_a_family(tmp_path):
     with pytest.raises(ArtifactError, match=r"must have manifest\.json or family/manifest\.json or .* it has none"):
         regnas.load_family(tmp_path)
     with pytest.raises(ArtifactError, match=r"none must be a folder with manifest\.json, .* there is no such folder"):
@@ -205,7 +205,7 @@ def test_the_run_s_own_images_are_predicted_as_the_run_recorded(finished_run):
         assert predicted.names == tuple(family.classes[number] for number in recorded.predicted)
 
 
-def test_the_name_of_a_run_without_its_folder_is_answered_with_the_path(tmp_path, monkeypatch):
+def test_for_the_name_of_a_run_without_its_folder_the_message_names_the_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "digits").mkdir(parents=True)
     (tmp_path / "runs" / "digits" / "run.json").touch()

@@ -67,7 +67,7 @@ IDS, ZEROS = np.arange(3), np.zeros(3, dtype=np.int64)
         ({"logits": np.array([[0.0], [0.0], [1e300]])}, "1 samples have logits that are not finite, such as 2"),
     ],
 )
-def test_refuses_what_is_not_one_answer_for_each_sample(arguments: dict[str, np.ndarray], problem: str) -> None:
+def test_predictions_must_have_one_answer_per_sample(arguments: dict[str, np.ndarray], problem: str) -> None:
     with pytest.raises(ArtifactError) as caught:
         Predictions(**{"model": "m", "ids": IDS, "targets": ZEROS, "predicted": ZEROS, **arguments})
     message = str(caught.value)

@@ -109,7 +109,7 @@ def test_features_are_cut_or_padded_to_the_width():
     assert match(features, 4).tolist() == [[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 0.0]]
 
 
-def test_the_old_classifier_says_nothing_about_classes_it_lacks():
+def test_the_old_classifier_has_no_loss_on_classes_it_lacks():
     targets = np.array([0, 3, 2, 4, 1, 3])
     known = targets < 3
     values, gradient = run(BackwardCompatible(), FEATURES, targets)
@@ -148,7 +148,7 @@ def test_only_samples_with_another_label_are_negatives():
     assert (after[~same] != before[~same]).all()
 
 
-def test_without_any_other_label_there_is_nothing_to_tell_apart():
+def test_a_batch_with_a_single_label_has_no_contrast():
     values, gradient = run(RegressionAlleviating(), FEATURES, np.zeros(6, dtype=np.int64))
     np.testing.assert_allclose(values, 0, atol=1e-12)
     np.testing.assert_allclose(gradient, 0, atol=1e-12)

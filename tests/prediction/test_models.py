@@ -39,7 +39,7 @@ def test_a_folder_that_happens_to_be_called_like_a_network_is_not_taken_for_a_fa
         load_classifier("squeezenet1_1")
 
 
-def test_what_is_no_member_is_refused_with_those_there_are(finished_run, tmp_path):
+def test_an_unknown_member_is_refused_with_the_known_members(finished_run, tmp_path):
     with pytest.raises(ConfigurationError, match=r'no member "smal"; did you mean "small"\? \(members: small, medium'):
         load_classifier(f"{finished_run}:smal")
     with pytest.raises(ConfigurationError, match=rf"must be named, one of {finished_run}:small, "):
@@ -115,7 +115,7 @@ def test_a_foreign_file_is_refused_with_all_that_it_lacks(brightness_onnx, tmp_p
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00damaged" * 50, None])
-def test_what_is_no_onnx_file_is_refused(brightness_onnx, tmp_path, content, capfd):
+def test_a_file_that_is_not_onnx_is_refused(brightness_onnx, tmp_path, content, capfd):
     path = tmp_path / "m.onnx"
     path.write_bytes(brightness_onnx.read_bytes()[:-40] if content is None else content)
     with pytest.raises(ArtifactError, match=r"m\.onnx is damaged or not an ONNX file|m\.onnx lacks"):
@@ -169,7 +169,7 @@ def test_a_network_of_torchvision_comes_with_its_weights_and_their_evaluation(ch
     assert not classifier.network.training
 
 
-def test_every_published_evaluation_is_understood():
+def test_every_published_evaluation_transform_can_be_read():
     from regnas.networks import TorchvisionModel
 
     picture = Image.fromarray(np.random.default_rng(1).integers(0, 256, (301, 270, 3), dtype=np.uint8))
@@ -202,7 +202,7 @@ def test_without_a_network_one_line_says_which_file_goes_where(checkpoints):
         ("run:small", "DEFAULT", "weights must belong to a model of torchvision, got DEFAULT for run:small"),
     ],
 )
-def test_names_that_mean_nothing_are_refused(source, weights, problem):
+def test_unknown_names_are_refused(source, weights, problem):
     with pytest.raises(ConfigurationError) as caught:
         load_classifier(source, weights)
     assert problem in str(caught.value)

@@ -45,7 +45,7 @@ def test_clear_winner_has_the_fewest_flips_among_those_that_do_not_err_more() ->
     ]
 
 
-def test_nothing_better_names_the_closest() -> None:
+def test_if_no_method_is_better_the_closest_is_named() -> None:
     headline, floor, seeds = update_verdict(
         update(
             none(),
@@ -118,7 +118,7 @@ def fine_tuned(name: str, flips: float, to_tuned: float, error_gap: Difference |
     return with_pairs(made, {"nfr_difference_to_none": difference(flips - 0.042)})
 
 
-def test_fine_tuning_methods_have_to_beat_fine_tuning_as_well() -> None:
+def test_fine_tuning_methods_must_also_beat_fine_tuning() -> None:
     tuning = treated("tuning", (0.020, 0.020), difference(-0.022))
     better, same = fine_tuned("better", 0.010, -0.010), fine_tuned("same", 0.019, -0.001)
     headline, field, *_ = update_verdict(update(none(), tuning, better, same))
@@ -132,7 +132,7 @@ def test_fine_tuning_methods_have_to_beat_fine_tuning_as_well() -> None:
     assert update_verdict(update(none(), tuning, same))[0].startswith("tuning has the fewest negative flips")
 
 
-def test_errors_are_judged_against_no_treatment_whatever_the_counterpart() -> None:
+def test_errors_are_compared_with_no_treatment_for_every_counterpart() -> None:
     price = fine_tuned("price", 0.010, -0.010, error_gap=difference(0.0))  # no more errors than fine-tuning has
     price = replace(price, error_rate_difference_to_none=difference(0.02))
     headline, sentence, *_ = update_verdict(update(none(), price))

@@ -228,7 +228,7 @@ def test_options_are_checked_before_the_data_are_loaded(run_copy, request_, prob
 
 @pytest.mark.parametrize("named", ["folder", "configuration and out", "configuration in its working folder"])
 @pytest.mark.parametrize("reported", [True, False])
-def test_a_report_that_exists_is_written_anew_however_the_run_is_named(
+def test_an_existing_report_is_rewritten_for_every_way_to_name_the_run(
     finished_run, tmp_path, monkeypatch, named, reported
 ):
     """Only which stage a request goes to; that the report is new, the tests of the commands show."""

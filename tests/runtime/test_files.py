@@ -119,7 +119,7 @@ assert read_json(Path(sys.argv[1])) == {"name": "naïve → 模型"}
 """
 
 
-def test_json_is_utf_8_whatever_the_locale_is(tmp_path):
+def test_json_is_utf_8_in_every_locale(tmp_path):
     strict = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
     subprocess.run([sys.executable, *strict, "-c", UNICODE, tmp_path / "x.json"], check=True)
     assert "naïve → 模型" in (tmp_path / "x.json").read_bytes().decode("utf-8")
@@ -188,7 +188,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused_by_name(tmp_path):
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", str(2**63), str(-(2**63) - 1), "9" * 5000])
-def test_numbers_that_64_bits_cannot_hold_are_no_json(tmp_path, number):
+def test_numbers_of_more_than_64_bits_are_refused(tmp_path, number):
     (tmp_path / "a.json").write_text(f'{{"steps": [{number}]}}')
     with pytest.raises(ArtifactError, match="numbers must fit into 64 bits"):
         files.read_json(tmp_path / "a.json")

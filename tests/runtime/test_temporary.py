@@ -18,7 +18,7 @@ def name_of_a_dead_writer(name="run.json"):
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_the_next_owner_of_the_lock_removes_what_the_dead_left_and_nothing_else(tmp_path):
+def test_the_next_owner_of_the_lock_removes_only_files_of_dead_processes(tmp_path):
     below = tmp_path / "supernet"
     below.mkdir()
     dead = below / name_of_a_dead_writer("step-18.safetensors")

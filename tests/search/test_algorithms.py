@@ -97,7 +97,7 @@ def test_the_resolution_is_searched_too(name):
 
 @pytest.mark.parametrize("count", [0, 1, 9, 12])
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_asking_again_gives_the_same_and_nothing_that_was_told(name, count):
+def test_asking_again_gives_the_same_candidates_and_none_that_are_known(name, count):
     """Also with one candidate, or in the middle of a generation."""
     algorithm, sampler = small(name), BudgetSampler(SPACE, BUDGET)
     drawn = dict.fromkeys(sampler.sample(Random(index)) for index in range(2 * count))
@@ -151,7 +151,7 @@ def test_a_budget_with_few_architectures_is_searched_to_the_last_one(name):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_candidates_that_are_all_worth_the_same_are_no_problem(name):
+def test_candidates_with_equal_rewards_are_accepted(name):
     algorithm, told = small(name), []
     for generation in range(3):
         asked = algorithm.ask(SPACE, BUDGET, told, Random(generation))

@@ -173,7 +173,7 @@ def test_a_record_that_regnas_did_not_write_is_refused(tmp_path, space):
         Study(storage, "x", space).trials()
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path, space):
+def test_a_file_that_is_not_a_database_is_refused(tmp_path, space):
     (tmp_path / "study.db").write_bytes(b"nonsense" * 100)
     with pytest.raises(ArtifactError, match="cannot be opened"):
         Study(sqlite_storage(tmp_path / "study.db"), "x", space)

@@ -116,7 +116,7 @@ def test_a_covering_has_every_part_of_the_space_in_few_architectures(space, fewe
     assert fewest <= len(networks) < 1.1 * fewest
 
 
-def test_a_covering_takes_every_edge_once_and_no_network_in_vain():
+def test_a_covering_has_every_edge_and_no_redundant_network():
     space = sized_space()
     networks = covering(space)
     taken = set()
@@ -192,7 +192,7 @@ def test_json_and_back_is_the_same_table(tmp_path):
         (lambda value: value | {"additivity": value["additivity"] | {"scale": "x"}}, "must be a latency table"),
     ],
 )
-def test_what_is_no_table_is_refused_in_one_line(change, problem):
+def test_a_file_that_is_not_a_table_is_refused_in_one_line(change, problem):
     value = json.loads(json.dumps(table_of(toy_space(), uneven).to_json()))
     with pytest.raises(ArtifactError, match=r"mine-latency\.json") as refusal:
         LatencyTable.from_json(change(value), SOURCE)

@@ -145,7 +145,7 @@ def test_names_neither_run_nor_break_the_page_nor_ask_the_network(browser, page)
     assert names == ["all classes", f"{HOSTILE[0]} (100)", f"{HOSTILE[1]} (100)"]
 
 
-def test_markup_that_got_in_all_the_same_could_not_run(browser, page):
+def test_the_page_policy_blocks_injected_markup(browser, page):
     browser.open(page)
     markup = "<img src=x onerror='window.ran=1'><b onclick='window.ran=2'>"
     browser.evaluate(f"document.body.insertAdjacentHTML('beforeend', {json.dumps(markup)})")

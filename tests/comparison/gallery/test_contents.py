@@ -30,7 +30,7 @@ def decoded(uri: str) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(body))))
 
 
-def test_what_was_right_and_is_wrong_is_shown_the_worst_first():
+def test_negative_flips_are_shown_with_the_worst_first():
     gallery = gallery_of([OLD, NEW], samples(6), most=10)
     assert [flip.sample for flip in gallery.flips] == ["s02", "s04", "s01", "s05"]  # 3 was wrong before, 0 is right
     # p(answer) - p(label) = p - (1 - p) / 2
@@ -57,7 +57,7 @@ def test_without_logits_the_order_is_that_of_the_ids_and_nothing_is_sure():
     assert not gallery.ranked
 
 
-def test_pictures_are_those_of_the_ids_whatever_the_order_of_the_data():
+def test_pictures_match_the_ids_in_any_order_of_the_data():
     shuffled = samples(6, ids=["s04", "s05", "s02", "s03", "s00", "s01"])  # even labels stay even
     gallery = gallery_of([OLD, NEW], shuffled, most=10)
     brightness = [int(decoded(flip.picture)[0, 0, 0]) for flip in gallery.flips]
@@ -117,7 +117,7 @@ def test_a_label_is_suspect_when_all_but_the_old_model_agree_against_it():
     assert suspects([surest, weak, weaker], rows).tolist() == [True, False, True, False]
 
 
-def test_a_model_that_knows_fewer_classes_gives_the_others_no_probability():
+def test_a_model_with_fewer_classes_gives_the_other_classes_no_probability():
     old, new = answers("old", [0, 1], [0.6, 0.6]), answers("new", [2, 2], [0.9, 0.9])
     few = answers("few", [0, 1], logits=np.array([[0.0, -9], [-9, 0]], np.float32))
     assert suspects([old, new, few], np.arange(2)).tolist() == [False, False]
@@ -134,7 +134,7 @@ def test_labels_are_not_doubted_without_a_third_model_or_without_logits():
 
 
 @given(st.data())
-def test_suspects_are_what_their_definition_says(data):
+def test_suspects_match_their_definition(data):
     """Against a plain loop over samples and models."""
     count, models = data.draw(st.integers(1, 5)), data.draw(st.integers(3, 5))
     logit = st.integers(-3, 3)

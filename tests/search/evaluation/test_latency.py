@@ -135,7 +135,7 @@ def test_a_slow_moment_of_the_machine_leaves_no_trace(tmp_path, measured):
     assert table.entries == pytest.approx(measured[0].entries)
 
 
-def test_what_was_interrupted_goes_on_where_it_was(tmp_path, measured):
+def test_an_interrupted_measurement_is_resumed(tmp_path, measured):
     whole = Stopwatch()
     measure_latencies(PLUGIN, SPACE, CONDITIONS, CPU, tmp_path / "whole.json", whole)
     path = tmp_path / "table.json"
@@ -170,7 +170,7 @@ def test_a_damaged_half_is_refused(tmp_path, content):
         measure_latencies(PLUGIN, SPACE, CONDITIONS, CPU, tmp_path / "table.json", Stopwatch())
 
 
-def test_a_table_that_is_there_is_found_and_one_for_something_else_refused(measured):
+def test_an_existing_table_is_used_and_a_table_of_something_else_is_refused(measured):
     table, path = measured
     assert find_table(path, SPACE, CONDITIONS, overwrite=False) == table
     assert find_table(path, SPACE, CONDITIONS, overwrite=True) is None
@@ -184,7 +184,7 @@ def test_a_table_that_is_there_is_found_and_one_for_something_else_refused(measu
         find_table(path.parent, SPACE, CONDITIONS, overwrite=True)
 
 
-def test_a_file_that_is_no_table_is_not_replaced(tmp_path):
+def test_a_file_that_is_not_a_table_is_not_replaced(tmp_path):
     (tmp_path / "notes.json").write_text('{"to": "do"}')
     with pytest.raises(ArtifactError, match="lacks format"):
         find_table(tmp_path / "notes.json", SPACE, CONDITIONS, overwrite=True)

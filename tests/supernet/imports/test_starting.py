@@ -41,7 +41,7 @@ def test_what_is_not_there_is_to_be_imported_first(store, tmp_path):
             find_weights(str(missing), Lake(), SHAPE, 3)
 
 
-def test_other_sizes_of_images_are_no_difference(imported):
+def test_other_sizes_of_images_are_accepted(imported):
     wider = replace(Lake(), resolutions=(8, 12))
     assert find_weights("mine_w1.0", wider, (1, 12, 12), 3) == imported
 

@@ -55,7 +55,7 @@ def test_all_releases_have_the_same_teacher_which_is_none_of_them():
     assert tuple(replace(model, lessons=()) for model in plan) == untreated
 
 
-def test_the_common_teacher_knows_no_more_than_the_oldest_release():
+def test_the_common_teacher_has_only_the_classes_of_the_oldest_release():
     for name in ("more samples", "more classes", "three"):
         oldest = SCENARIOS[name].stages[0].release.share
         plan = plan_members("common_teacher", SCENARIOS[name])

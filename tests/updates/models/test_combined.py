@@ -133,7 +133,7 @@ def test_the_worked_example_of_two_answers_that_disagree():
 
 
 @pytest.mark.parametrize("cost_ratio", [1.0, 2.0, 1e9])
-def test_where_classes_share_the_highest_posterior_the_old_answer_still_stands(cost_ratio):
+def test_if_classes_share_the_highest_posterior_the_old_prediction_is_kept(cost_ratio):
     # Both matrices say nothing: all classes are equally likely, whatever was answered.
     even = torch.full((3, 3), 1 / 3)
     assert decided(cost_ratio, EVERY_PAIR, even, even) == [old for old, _ in EVERY_PAIR]
@@ -171,7 +171,7 @@ def test_bayesian_update_counts_on_the_search_split_and_has_both_networks(shared
     assert not torch.equal(store.logits(BayesianUpdated(A, B, 1.0), report).argmax(dim=1), old)
 
 
-def test_bayesian_update_decides_among_the_classes_that_the_new_model_knows(shared_shop):
+def test_bayesian_update_decides_among_the_classes_of_the_new_model(shared_shop):
     new = Trained(SMALL, "new", share=DataFraction(1.0, 0.75))
     model = BayesianUpdated(OF_TWO, new, 1.0)
     assert shared_shop.logits(model, shared_shop.splits.report).shape == (44, 3)
@@ -184,7 +184,7 @@ def test_bayesian_update_decides_among_the_classes_that_the_new_model_knows(shar
 # What a combined model stands for
 
 
-def test_a_combined_model_knows_what_its_newest_part_knows():
+def test_a_combined_model_has_the_classes_of_its_newest_part():
     assert share_of(Interpolated(OF_TWO, B, 0.5)) == share_of(BayesianUpdated(OF_TWO, B, 2.0)) == DataFraction()
     for kind in (Ensemble, Soup, Centric):
         assert share_of(kind((OF_TWO, OF_TWO))) == DataFraction(1.0, 0.5)

@@ -122,7 +122,7 @@ def test_broken_off_and_resumed_the_answers_and_the_counts_are_those_of_an_unbro
     assert resumed.clipping(NEW) == watched.clipping(NEW)
 
 
-def test_a_training_that_began_without_being_watched_begins_anew(watched, tmp_path, monkeypatch):
+def test_a_training_that_started_without_being_watched_starts_again(watched, tmp_path, monkeypatch):
     broken_off(open_store(tmp_path, **LONGER), monkeypatch, at=7)
     resumed = watching(tmp_path)
     assert steps_taken(resumed, monkeypatch) == list(range(9))

@@ -177,7 +177,7 @@ def test_a_training_that_was_broken_off_ends_with_the_bits_of_an_unbroken_one(tm
 # Several at once
 
 
-def test_of_two_that_want_the_same_model_at_once_one_trains_and_the_other_waits(tmp_path, monkeypatch):
+def test_if_two_processes_need_the_same_model_one_trains_and_the_other_waits(tmp_path, monkeypatch):
     monkeypatch.setattr("regnas.runtime.lock.POLL_SECONDS", 0.01)
     compute, trained_by, found, together = SingleNetwork.__call__, [], [], threading.Barrier(2)
 
@@ -202,7 +202,7 @@ def test_of_two_that_want_the_same_model_at_once_one_trains_and_the_other_waits(
     assert same(*found)
 
 
-def test_whoever_finds_the_shelf_taken_waits_and_then_loads(tmp_path, monkeypatch):
+def test_a_process_that_finds_the_model_locked_waits_and_then_loads(tmp_path, monkeypatch):
     monkeypatch.setattr("regnas.runtime.lock.POLL_SECONDS", 0.01)
     elsewhere = open_store(tmp_path / "elsewhere")
     elsewhere.module(PLAIN)

@@ -142,7 +142,7 @@ def test_a_wrong_key_or_value_is_named_with_its_place(changes, part):
     assert part in problem
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_reported_at_once():
     found = problems(**{"methods.bcwi.alpha": 2.0, "models.old.samples": 3.0, "seed": [1]})
     assert len(found) == 3
 
@@ -192,7 +192,7 @@ def test_a_range_is_read(text, label, key, values):
         "bcwi.alpha=0:1:1e-9",
     ],
 )
-def test_what_is_no_range_is_refused_with_an_example(text):
+def test_an_invalid_range_is_refused_with_an_example(text):
     with pytest.raises(ConfigurationError, match=r"such as bcwi\.alpha=0:1:0\.1") as error:
         Sweep.parse(text)
     assert f'"{text}"' in str(error.value)

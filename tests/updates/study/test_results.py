@@ -152,7 +152,7 @@ def test_the_noise_floor_counts_both_directions():
     assert turned == floor
 
 
-def test_of_a_single_seed_there_is_no_spread():
+def test_a_single_seed_has_no_spread():
     results = summary(outcome("none", PLAIN[:1]), plain=PLAIN[:1], floor=FLOOR[:1])
     none = results["none"]
     assert none.error_rates[0].mean == pytest.approx(0.2)
