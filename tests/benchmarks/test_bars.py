@@ -11,7 +11,7 @@ ARCHITECTURES = ["a", "b"]
 
 
 def write(tmp_path, name, right, flipped, **facts):
-    """Of 1,000 samples; the smaller network has 500 right."""
+    """1,000 samples; the smaller network is correct on 500."""
     write_family(tmp_path, name, row_of(right, flipped, SAMPLES), **{"architectures": ARCHITECTURES, **facts})
 
 

@@ -39,7 +39,7 @@ def test_the_first_setting_wins_a_tie(tmp_path):
     ("limit", "name"), [(None, "polished"), (300, "polished"), (200, "pc_training"), (50, "polished")]
 )
 def test_the_best_row_is_within_the_compute_if_any_is(tmp_path, limit, name):
-    write_family(tmp_path, "regnas", row_of(99, 0), training_macs=1)  # the paper's search is no candidate
+    write_family(tmp_path, "regnas", row_of(99, 0), training_macs=1)  # the paper's search is not a candidate
     write_family(tmp_path, "pc_training", row_of(70, 5), training_macs=100)
     write_family(tmp_path, "polished", row_of(80, 5), training_macs=300)
     assert best_regnas(read_rows(tmp_path).rows, limit).name == name

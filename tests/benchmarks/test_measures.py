@@ -59,7 +59,7 @@ def test_the_interval_is_that_of_the_seed_mean_over_samples(tmp_path):
 
 
 def test_rows_are_resampled_together(tmp_path):
-    """Two rows that answer alike differ by nothing in every resample; drawn apart they would differ."""
+    """Two rows with equal predictions have a difference of 0 in every resample; separate draws would differ."""
     for name in ("polished", "elodi"):
         write_family(tmp_path, name, row_of(right=60, flipped=20))
     measured = measure(read_rows(tmp_path), resamples=50)

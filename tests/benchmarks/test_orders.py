@@ -1,4 +1,4 @@
-"""Orders of the papers are decided by intervals and not by means."""
+"""Orders of the papers are decided by intervals, not by means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each mistake is answered with lines that help and the documented exit code, and nothing is lost."""
+"""Each mistake ends with helpful messages and the documented exit code, and no result is lost."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 MEMBERS = ("small", "medium", "large")
 FILES = {f"{member}.{suffix}" for member in MEMBERS for suffix in ("safetensors", "onnx", "int8.onnx", "pt2", "md")}
 
-WITHOUT_REPORT = shutil.ignore_patterns("report")  # which a changed family would get anew
+WITHOUT_REPORT = shutil.ignore_patterns("report")  # which would be written again for a changed family
 
 
 def content(run):
@@ -50,7 +50,7 @@ def exported_copy(exported_run, tmp_path):
 
 @pytest.fixture(scope="module")
 def measured_again(finished_run, exported_run):
-    """Right or wrong for each test image, by the loaded members and by onnxruntime on its own."""
+    """Whether each test image is classified correctly, by the loaded members and by onnxruntime alone."""
     family = load_family(exported_run / "family")
     with np.load(finished_run.parent / "data.npz") as data:
         targets = data["test_targets"]
@@ -108,7 +108,7 @@ def test_a_file_with_different_predictions_is_reported(exported_run):
 
 
 class Backwards(nn.Module):
-    """Answers what it holds for least likely."""
+    """Predict the least likely class."""
 
     def __init__(self, network):
         super().__init__()

@@ -20,7 +20,7 @@ SPACE = ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width
 
 @pytest.fixture
 def tiny(tmp_path):
-    """A configuration, and an old model that was always correct: whatever a new one has wrong is a negative flip."""
+    """A configuration, and an old model that is always correct: every error of a new one is a negative flip."""
     config = write_tiny(tmp_path, workers=1)
     splits = Arrays(str(tmp_path / "data.npz"), search_fraction=0.3).load()
     for split in (splits.search, splits.report):

@@ -1,4 +1,4 @@
-"""``regnas import-ofa``: what it says and its exit codes, whatever it is given."""
+"""``regnas import-ofa``: its output and exit codes for every kind of input."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_without_a_connection_the_message_names_the_file_to_fetch_and_its_place(
     assert code == 5
     assert line.startswith("http://lake.invalid/nets/lake_alpha.pth cannot be reached (")
     assert line.endswith(f"). Download it on another machine, put it at {place}, and try again.")
-    shutil.copy(original, place)  # the user does as told; the folder is there already
+    shutil.copy(original, place)  # the user follows the message; the folder exists already
     assert command("import-ofa", "lake_d12_alpha").code == 0
 
 

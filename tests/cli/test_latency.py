@@ -19,7 +19,7 @@ SHAPE = (1, 8, 8)
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch, tmp_path):
-    """Times that are good for nothing, in no time; files go beside the configuration."""
+    """Made-up times, without measuring; files go beside the configuration."""
     monkeypatch.setattr(latency, "ROUNDS", 1)
     monkeypatch.setattr(latency, "FEWEST_PASSES", 1)
     monkeypatch.setattr(latency, "SECONDS_A_VISIT", 0.0)
@@ -31,7 +31,7 @@ def short(monkeypatch, tmp_path):
 
 @pytest.fixture
 def config(tmp_path):
-    """With limits on milliseconds, and without the baselines and a third member, which are not looked at."""
+    """With limits in milliseconds, and without the baselines and a third member, which these tests do not need."""
     path = write_tiny(tmp_path)
     text = path.read_text().replace('small = "80k +- 5 %"', 'small = "<= 200k, <= 2 ms"')
     text = text.replace('medium = "120k +- 5 %"\n', "").replace('large = "200k +- 5 %"', 'large = "<= 200k, <= 3 ms"')

@@ -1,4 +1,4 @@
-"""A file, a folder or data that cannot be used is named in one line, with the documented exit code."""
+"""Files, folders and data that cannot be used are named in one line, with the documented exit code."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_pickle_is_never_run(refusal, config, tmp_path):
         assert (code, len(lines)) == (3, 1)
         assert f"{path} is damaged or holds more than weights, and pickles are not run" in lines[0]
         assert not trace.exists()
-    torch.load(path, weights_only=False)  # the file does what it is accused of
+    torch.load(path, weights_only=False)  # the file is really malicious
     assert trace.exists()
     assert nothing_was_trained(tmp_path)
 
@@ -142,7 +142,7 @@ def test_each_command_refuses_the_configurations_and_runs_of_the_other(refusal, 
     assert f"must be the run folder of a family, got an update. `regnas update {finished_update}`" in lines[0]
     assert tree(finished_update) == before
 
-    # a run that was begun and found to be out of reach
+    # a run that was started and whose budget is out of reach
     assert refusal("run", search, "--out", tmp_path / "begun", "--set", "budgets.large=900M")[0] == 4
     before = tree(tmp_path / "begun")
     code, lines = refusal("update", tmp_path / "begun")

@@ -1,4 +1,4 @@
-"""Models that were trained with other statistics than those of the data: read as they were trained to read."""
+"""Models that were trained with other statistics than those of the data get images normalized as in their training."""
 
 from __future__ import annotations
 

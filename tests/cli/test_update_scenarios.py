@@ -1,4 +1,4 @@
-"""An update study in every scenario that a configuration can tell."""
+"""An update study in every scenario that a configuration can describe."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_given_old_model_stays_as_it_is_with_every_method(command, tmp_path, s
 
 
 def test_a_given_old_model_with_fewer_classes_has_the_first_classes_of_the_data(command, tmp_path):
-    """Its outputs have a meaning already: no random choice of the classes."""
+    """Its outputs already stand for classes, so the classes are not chosen at random."""
     network, path = network_like(seed=3, classes=2), tmp_path / "old.pt"
     torch.save(network.state_dict(), path)
     run = scenario(command, tmp_path, ("samples = 0.5", f'classes = 0.67\ncheckpoint = "{path}"'))

@@ -24,7 +24,7 @@ def family(exported_run, tmp_path):
 
 
 def forge(folder, change):
-    """Change the manifest and sign it anew, as somebody would who means harm."""
+    """Change the manifest and renew its digest, as an attacker would."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     del manifest["digest"]
@@ -62,7 +62,7 @@ def test_one_flipped_bit_is_found_in_any_file_wherever_it_is(exported_run, famil
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, 10**6), bit=st.integers(0, 7))
 def test_every_flipped_bit_of_the_manifest_is_detected(family, exported_run, place, bit):
-    """Also none that leaves the value as it is: 1e-05 and 1E-05, or the last digit of a long number."""
+    """Including flips that keep the value: 1e-05 and 1E-05, or the last digit of a long number."""
     content = bytearray((exported_run / "family" / "manifest.json").read_bytes())
     content[place % len(content)] ^= 1 << bit
     (family / "manifest.json").write_bytes(content)
@@ -180,7 +180,7 @@ def test_a_link_that_leaves_the_folder_is_refused_even_with_the_right_content(fa
 def test_only_regular_files_are_opened(family, refusal):
     for name in ("small.onnx", "small.md", "small.pt2"):
         (family / name).unlink()
-    os.mkfifo(family / "small.onnx")  # opening it would wait for ever
+    os.mkfifo(family / "small.onnx")  # opening it would wait forever
     (family / "small.md").symlink_to("small.md")
     (family / "small.pt2").mkdir()
     code, lines = refusal("verify", family)

@@ -80,7 +80,7 @@ def test_a_run_is_continued_with_its_own_weights_only(command, refusal, config, 
 
 def test_with_epochs_the_supernet_is_trained_from_the_imported_weights(command, config, imported, tmp_path):
     change(config, "epochs = 0", "epochs = 1\nweight_decay = 0.0")
-    change(config, "learning_rate = 0.1", "learning_rate = 1e-9")  # so small that the start shows in the end
+    change(config, "learning_rate = 0.1", "learning_rate = 1e-9")  # so small that the start shows at the end
     assert command("train", config, "--out", tmp_path / "run").code == 0
     (checkpoint,) = (tmp_path / "run" / "supernet").glob("*.safetensors")
     end = load_file(checkpoint)

@@ -119,7 +119,7 @@ def test_a_name_that_is_not_valid_unicode_can_be_written():
 
 
 def test_shuffled_texts_find_their_place(tmp_path):
-    """Texts that begin alike, against the answers by position."""
+    """Texts with the same beginning, against the predictions by position."""
     random = np.random.default_rng(0)
     ids = [f"folder/with/a/long/name/{n:06d}.png" for n in range(3000)]
     right = random.random(3000) < 0.5

@@ -1,4 +1,4 @@
-"""One content, whatever the format."""
+"""The same content in every format."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_scores_are_kept_where_asked_and_probabilities_become_logits(path):
     write(path, id=[1, 2], target=[0, 0], predicted=[1, 1], probabilities=scores)
     assert read_predictions(path).predictions.logits is None
     kept = read_predictions(path, keep_scores=True).predictions
-    assert kept.predicted.tolist() == [1, 1]  # what the file says, not what the scores would
+    assert kept.predicted.tolist() == [1, 1]  # the column of the file, not the highest score
     assert np.exp(kept.logits) == pytest.approx(np.array(scores), abs=1e-6)
 
 

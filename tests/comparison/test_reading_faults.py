@@ -113,7 +113,7 @@ def test_content_of_another_format(path):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_damaged_bytes_are_refused_or_harmless(path, seed):
-    """Whatever a changed byte does, it ends in predictions or in one line."""
+    """A changed byte leads to predictions or to an error of one line."""
     random = np.random.default_rng(seed)
     columns = {"id": [f"sample-{n}" for n in range(30)], "target": [0, 1, 2] * 10, "predicted": [1] * 30}
     content = bytearray(write(path, **columns).read_bytes())

@@ -26,7 +26,7 @@ def family_folder(finished_run, tmp_path):
 
 
 def change_manifest(folder, change):
-    """Change the manifest and sign it anew, as somebody would who means harm."""
+    """Change the manifest and renew its digest, as an attacker would."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     change(manifest)

@@ -58,7 +58,7 @@ def test_if_no_point_meets_the_limit_the_nearest_is_taken():
      ((-0.3, 0.1), 0.5, "undecided")],
 )  # fmt: skip
 def test_the_unpolished_weights_stay_only_if_they_are_significantly_better(bounds, alpha, verdict):
-    """Whatever the images of the search say: they favor the unpolished weights."""
+    """Independently of the images of the search, which favor the unpolished weights."""
     points = [point(None, 0.9), point(0.0, 0.3), point(0.5, 0.4, comparison=against(*bounds))]
     chosen, compared, reason = choose(points, None, None)
     assert (chosen.alpha, compared.alpha, reason, compared.comparison.verdict) == (alpha, 0.5, "interval", verdict)

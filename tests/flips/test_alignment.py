@@ -1,4 +1,4 @@
-"""Models are compared sample by sample, whatever the order of their files."""
+"""Models are compared sample by sample, for every order of their files."""
 
 from __future__ import annotations
 

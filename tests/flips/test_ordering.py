@@ -1,4 +1,4 @@
-"""Ids are ordered by fingerprints, and nothing depends on two of them being different."""
+"""Ids are ordered by fingerprints, and two ids may have the same fingerprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses as others call them: reductions, and inputs that do not fit."""
+"""Losses as users call them: reductions, and inputs that do not fit."""
 
 from __future__ import annotations
 

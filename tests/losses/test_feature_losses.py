@@ -128,7 +128,7 @@ def test_the_old_classifier_may_know_no_sample_of_the_batch():
 
 
 def test_the_loss_falls_while_the_new_features_move_to_the_old_ones_of_the_same_sample():
-    old = np.eye(6)  # the old model tells all samples apart
+    old = np.eye(6)  # the old model distinguishes all samples
     start = np.roll(old, 1, axis=1) + 0.1 * RANDOM.normal(size=(6, 6))  # each at the old place of another
     reference = replace(embedding(), features=torch.tensor(old))
     path = [start + part * (old - start) for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
@@ -168,7 +168,7 @@ def test_a_tiny_temperature_does_not_overflow():
     (gradient,) = torch.autograd.grad(values.sum(), features)
     assert values.isfinite().all()
     assert gradient.isfinite().all()
-    # The largest term is all that counts then: the loss is how far the nearest negative is ahead, if at all.
+    # Only the largest term matters then: the loss is the lead of the nearest negative, or 0.
     new = FEATURES[:, :4] / np.linalg.norm(FEATURES[:, :4], axis=1, keepdims=True)
     old = OLD_FEATURES / np.linalg.norm(OLD_FEATURES, axis=1, keepdims=True)
     other = TARGETS[:, None] != TARGETS

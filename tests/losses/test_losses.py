@@ -30,7 +30,7 @@ from tests.losses.differences import central_differences
 RANDOM = np.random.default_rng(0)
 LOGITS = RANDOM.normal(size=(6, 5)) * 2
 REFERENCE = RANDOM.normal(size=(6, 5)) * 2
-# The reference is right on the first three samples and wrong on the others.
+# The reference is correct on the first three samples and wrong on the others.
 TARGETS = np.where(np.arange(6) < 3, REFERENCE.argmax(1), (REFERENCE.argmax(1) + 1) % 5)
 RIGHT = np.array([1.0, 1, 1, 0, 0, 0])
 # These two follow from the draws.

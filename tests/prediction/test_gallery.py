@@ -1,4 +1,4 @@
-"""A gallery in one call: from files or predictions, and without torch for what needs none."""
+"""A gallery in one call: from files or predictions, and without torch if torch is not needed."""
 
 from __future__ import annotations
 

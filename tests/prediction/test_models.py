@@ -1,4 +1,4 @@
-"""What predicts, by every name it can be given, and what is refused."""
+"""Models under every name that `predict` accepts, and names that are refused."""
 
 from __future__ import annotations
 

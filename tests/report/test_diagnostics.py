@@ -1,4 +1,4 @@
-"""Which samples flip, as the reports tell and draw it."""
+"""Which samples flip, as the reports describe and draw it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVIL = '"><script>alert(1)</script>'
 
 
 def answered(chances, model):
-    """Logits whose softmax these are; class 0 is the label of every sample."""
+    """Return logits with these softmax values; class 0 is the label of every sample."""
     logits = np.log(np.array(chances, dtype=np.float32))
     targets = np.zeros(len(logits), dtype=np.int64)
     return Predictions(model, sample_ids(len(logits)), targets, logits.argmax(axis=1), logits)

@@ -1,4 +1,4 @@
-"""The sentences: what is said must follow from the intervals, the seeds and the noise floor."""
+"""The sentences of the report must follow from the intervals, the seeds and the noise floor."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_fine_tuning_methods_must_also_beat_fine_tuning() -> None:
         "than fine-tuning. Its error rate" in headline
     )
     assert field.startswith("2 of 3 methods have significantly fewer flips than their counterparts without a signif")
-    # "same" flips least of all here, but no less than fine-tuning: fine-tuning has the credit
+    # "same" flips least of all here, but no less than fine-tuning: the gain is due to fine-tuning
     assert update_verdict(update(none(), tuning, same))[0].startswith("tuning has the fewest negative flips")
 
 

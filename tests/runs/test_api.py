@@ -31,7 +31,7 @@ def tables(folder):
 
 
 def reconfigure(run, change):
-    """Change the configuration that a run remembers."""
+    """Change the configuration that a run has recorded."""
     facts = json.loads((run / "run.json").read_text())
     change(facts["configuration"])
     facts["digest"] = digest_of(facts["configuration"])
@@ -143,7 +143,7 @@ def test_an_interrupt_from_the_keyboard_leaves_a_run_that_resumes_to_the_same_by
 
 
 def test_members_are_predicted_once_and_the_draws_of_the_training_are_not_repeated(run_copy, finished_run, monkeypatch):
-    """The family is exported anew and reported, from a run that has counted its training."""
+    """The family is exported again and reported, from a run that has counted its training."""
     from regnas.runs import job
 
     shutil.rmtree(run_copy / "family")
@@ -231,7 +231,7 @@ def test_options_are_checked_before_the_data_are_loaded(run_copy, request_, prob
 def test_an_existing_report_is_rewritten_for_every_way_to_name_the_run(
     finished_run, tmp_path, monkeypatch, named, reported
 ):
-    """Only which stage a request goes to; that the report is new, the tests of the commands show."""
+    """Only which stage a request goes to; the tests of the commands check that the report is new."""
     run = shutil.copytree(finished_run, tmp_path / "runs" / "tiny", ignore=shutil.ignore_patterns("trainings"))
     if not reported:
         shutil.rmtree(run / "report")

@@ -1,4 +1,4 @@
-"""Configurations and run folders that attack the parser, or that something else than regnas wrote."""
+"""Configurations and run folders that attack the parser, or that another program wrote."""
 
 from __future__ import annotations
 

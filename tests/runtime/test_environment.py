@@ -1,4 +1,4 @@
-"""Failures of the machine are found in whatever a library makes of them."""
+"""Failures of the machine are recognized inside the exceptions of libraries."""
 
 from __future__ import annotations
 

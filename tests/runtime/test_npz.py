@@ -1,4 +1,4 @@
-"""Arrays from an npz file, honest, damaged or meant to harm."""
+"""Arrays from an npz file: valid, damaged or malicious."""
 
 from __future__ import annotations
 

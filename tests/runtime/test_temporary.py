@@ -1,4 +1,4 @@
-"""Temporary files of dead writers go; those of living ones, and all other files, stay."""
+"""Temporary files of dead writers are removed; those of living writers, and all other files, are kept."""
 
 from __future__ import annotations
 

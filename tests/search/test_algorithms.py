@@ -1,4 +1,4 @@
-"""What every algorithm keeps to, whatever it is guided by."""
+"""Requirements on every algorithm."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def small(name, size=6):
 
 
 def telling(space):
-    """Deep networks are good; how many flips there are, chance decides, the same for the same architecture."""
+    """Deep networks are good; flips are random, but fixed for each architecture."""
 
     def tell(architecture):
         measures = Measures(sum(architecture.depths) / 20, {"small": Random(architecture.id).random() / 10})

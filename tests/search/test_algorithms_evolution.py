@@ -65,7 +65,7 @@ def test_children_resemble_their_parents():
 
 
 def test_a_mutation_can_change_the_resolution():
-    """Of parents with one resolution alone, children with others come by mutation and not by mixing."""
+    """If all parents have one resolution, children get other resolutions by mutation, not by mixing."""
     space, budget = sized_space(), Budget(30, 200)
     inside = [network for network in enumerate_space(space) if space.cost(network) in budget]
     parents = Random(0).sample([network for network in inside if network.resolution == 2], 8)

@@ -63,7 +63,7 @@ def test_what_the_predictor_chooses_is_better_than_what_evolution_breeds_from_th
 
 
 def test_the_share_that_explores_is_not_ranked():
-    """All of it exploring, a generation is no better than what evolution breeds."""
+    """A generation that only explores is not better than one of evolution."""
     told = told_fives(60, 0)
     ranked, explored = (
         np.mean(

@@ -1,4 +1,4 @@
-"""Databases in which a value was changed: by a flipped bit, or by something else than regnas."""
+"""Databases in which a value was changed, by a flipped bit or by another program."""
 
 from __future__ import annotations
 

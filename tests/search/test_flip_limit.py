@@ -1,4 +1,4 @@
-"""A limit on flips: every algorithm and every order keeps to it, or says why it cannot."""
+"""A limit on flips: every algorithm and every order meets it, or refuses with the reason."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_member_is_the_best_of_the_feasible_candidates(tmp_path, space, name
 
 @pytest.mark.parametrize("name", ["evolution", "tpe", "nsga2", "predictor_guided"])
 def test_guided_search_turns_to_the_feasible_region(space, name):
-    """Wide expansions have the higher reward, and flip more than they may: the reward alone would lead away."""
+    """Wide expansions have the higher reward, and flip more than they may: the reward alone would choose them."""
     budget = Budget(100_000, 200_000)
     sampler, random = BudgetSampler(space, budget), Random(0)
     drawn = [mean_expansion(sampler.sample(random)) for _ in range(300)]

@@ -40,7 +40,7 @@ def table_of(space, milliseconds, scale=1.0):
 
 
 def uneven(key):
-    """Some number that is different for nearly every part and no multiple of anything."""
+    """A number that is different for nearly every part."""
     return 0.1 + (sum(key.encode()) % 97) * math.pi / 100
 
 
@@ -133,7 +133,7 @@ def test_a_covering_has_every_edge_and_no_redundant_network():
 
 
 class Unsized(ToyRules):
-    """Resolutions that leave no trace in the state."""
+    """Resolutions that are not part of the state."""
 
     def start(self, resolution):
         return (1, 1), Cost(10 * resolution, 1)

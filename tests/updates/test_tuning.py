@@ -1,4 +1,4 @@
-"""Keys that are "auto": the rule of one standard error on a grid that is extended until the choice lies inside it."""
+"""Keys that are "auto": the rule of one standard error on a grid that is extended until the choice is inside it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_if_no_value_is_as_accurate_the_grid_is_extended_down_and_the_most_accur
     choice = tune(Synthetic(turn=-1.0), FocalDistillationLM())
     assert not choice.eligible
     assert min(each.value for each in choice.tried) == WEIGHTS.within[0]
-    # All of them err alike but for their flips: the largest has the fewest.
+    # All have the same errors except for their flips: the largest has the fewest flips.
     assert choice.value == max(each.value for each in choice.tried)
     assert "none was as accurate as no treatment" in str(choice)
 
@@ -131,7 +131,7 @@ def test_methods_are_tried_together_and_each_ends_where_it_would_alone():
     tuner = Tuner(lambda methods: calls.append(len(methods)) or study.predict(methods), study.untreated, lambda _: 0)
     methods = {"one": FocalDistillationLM(), "two": FocalDistillationLM(beta=2.0), "fixed": FocalDistillationLM()}
     resolved, choices = resolve(methods, {"two": ("weight",), "one": ("weight",)}, {}, tuner, again=False)
-    assert calls == [8, 2, 2]  # both grids, then what lies beyond: 3 and 10
+    assert calls == [8, 2, 2]  # both grids, then the values beyond: 3 and 10
     assert {label: method.weight for label, method in resolved.items()} == {"one": 3.0, "two": 3.0, "fixed": 1.0}
     assert resolved["two"].beta == 2.0
     assert [choice.label for choice in choices] == ["two", "one"]

@@ -1,4 +1,4 @@
-"""The page in a real browser: filters, marks, scrolling, and names that would like to run."""
+"""The page in a real browser: filters, marks, scrolling, and names that contain scripts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cards(browser):
 
 
 def choose(browser, select, value):
-    """As a person does: the value changes and the browser says so."""
+    """Set a value as a person does, with the event that the browser then sends."""
     browser.evaluate(
         f"(() => {{ const box = document.getElementById({json.dumps(select)}); box.value = {json.dumps(value)}; "
         "box.dispatchEvent(new Event('change', {bubbles: true})); })()"
@@ -70,7 +70,7 @@ def shown(browser):
 
 
 def column(browser, number):
-    """What stands in that place of the description list of every card that is made."""
+    """Return the entry at this place of the description list of every card that exists."""
     script = "[...document.querySelectorAll('#flips li')].map((card) => card.querySelectorAll('dd')[{}].textContent)"
     return browser.evaluate(script.format(number))
 

@@ -1,4 +1,4 @@
-"""Which samples are shown, in which order, with which numbers and pictures; which labels are doubted."""
+"""Which samples are shown, in which order, with which numbers and pictures; which labels are suspect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page as text: well formed, closed to foreign scripts, and its data whole."""
+"""The page as text: well formed, without foreign scripts, and with complete data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signed manifests, with keys that ssh-keygen and openssl make."""
+"""Signed manifests, with keys of ssh-keygen and openssl."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def keys(request, tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Any bytes can be signed; what they mean is the business of the manifest."""
+    """Any bytes can be signed; the signature does not interpret them."""
     made = tmp_path / "family"
     made.mkdir()
     (made / "manifest.json").write_text('{"members": []}\n')

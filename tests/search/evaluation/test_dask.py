@@ -40,7 +40,7 @@ def running(tmp_path_factory):
 
 @pytest.fixture
 def cluster(running):
-    """With two workers and a scheduler, whatever the tests before have killed."""
+    """Restore two workers and a scheduler after earlier tests have killed some."""
     names = (f"another-{number}" for number in count())
     if running.scheduler is None:
         running.start_scheduler()

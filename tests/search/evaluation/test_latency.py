@@ -34,12 +34,12 @@ def few_rounds():
 
 
 def weight_of(module):
-    """A time that anyone can work out: a microsecond a parameter, and one for having been run."""
+    """A time that can be worked out by hand: a microsecond per parameter, and one per run."""
     return 0.001 * (1 + sum(parameter.numel() for parameter in module.parameters()))
 
 
 class Stopwatch:
-    """Takes the times of modules from their weights, and remembers how many it timed at once."""
+    """Derive the times of modules from their weights, and record how many were timed at once."""
 
     def __init__(self, factor=lambda calls: 1.0, stop_after=None):
         self.timed = []
@@ -191,7 +191,7 @@ def test_a_file_that_is_not_a_table_is_not_replaced(tmp_path):
 
 
 class Whole(ElasticResNet):
-    """Networks that do not come in parts."""
+    """Networks that are not divided into parts."""
 
     def network(self, architecture, input_shape, classes):
         return nn.Sequential(super().network(architecture, input_shape, classes))

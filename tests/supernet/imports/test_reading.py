@@ -1,4 +1,4 @@
-"""Files that others wrote: read as they are, or refused in one line before anything in them acts."""
+"""Foreign files are read as they are, or refused in one line before anything in them runs."""
 
 from __future__ import annotations
 

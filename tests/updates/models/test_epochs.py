@@ -1,4 +1,4 @@
-"""Answers by epoch are kept beside a network and are no part of it; they survive whatever interrupts the training."""
+"""Predictions by epoch are stored beside a network, are not part of it, and survive every interruption."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_it_is_scaled_by_one_factor_to_a_mean_of_1_over_all_weights_alike():
     torch.testing.assert_close(scaled["weight"], torch.tensor([[1 / 3, 2 / 3], [1.0, 0.0]]))
     torch.testing.assert_close(scaled["bias"], torch.tensor([0.0, 4.0]))
     assert importance["bias"][1] == 12
-    # how sure the model is no longer counts
+    # a confident model has small importances; their scale must not matter
     smaller = scale_to_mean_one({name: 1e-12 * value for name, value in importance.items()})
     assert all(torch.allclose(smaller[name], scaled[name]) for name in scaled)
 

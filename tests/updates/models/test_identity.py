@@ -1,4 +1,4 @@
-"""What a model is: every part of it counts, and nothing else does."""
+"""The identity of a model depends on all of its parts and on nothing else."""
 
 from __future__ import annotations
 
