@@ -20,7 +20,7 @@ from regnas.flips.closed_forms import LEVEL, Floats, difference_interval, rate_i
 from regnas.flips.paired import Bounds, Flips
 from regnas.flips.partitions import Partition
 
-# A rate that needs more samples than this to be told from its limit counts as equal to the limit.
+# A rate that needs more samples than this to be distinguished from its limit counts as equal to the limit.
 MOST_SAMPLES = 10**12
 
 Status = Literal["pass", "unresolved", "fail"]

@@ -133,7 +133,7 @@ def test_wrong_suffix_missing_file_and_folder(tmp_path):
     )
     assert "is missing" in refusal(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
-    assert "is not a file" in refusal(tmp_path / "folder.csv")
+    assert "must be a file, got something else" in refusal(tmp_path / "folder.csv")
 
 
 def test_ragged_lines_in_csv(tmp_path):

@@ -95,7 +95,7 @@ def changed(source, path, **entries):
             {"regnas.input_shape": "[3, 16, 16]"},
             r"must take images \[batch, 3, 16, 16\], as its metadata say, got \['batch', 3, 8, 8\]",
         ),
-        ({"regnas.preprocessing": '{"mean": [0.5], "std": [0.5]}'}, "for 1 channels, its input has 3"),
+        ({"regnas.preprocessing": '{"mean": [0.5], "std": [0.5]}'}, "must be for 3 channels, got 1"),
         ({"regnas.preprocessing": '{"mean": [0.5]}'}, "the preprocessing .* cannot be used"),
         ({"regnas.preprocessing": "[]"}, "the preprocessing .* cannot be used"),
     ],

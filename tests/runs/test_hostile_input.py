@@ -32,7 +32,7 @@ FACTS = {
         ("x = " + "[" * 40 + "]" * 40, "a configuration must be nested at most 32 deep"),
         ("a." * 500 + "b = 1", "must be nested at most 32 deep"),
         ("[" + "a." * 50_000 + "b]", f"must be TOML: a line must have at most {DOT_LIMIT:,} dots"),
-        ("x = 1\n" * SIZE_LIMIT, f"has more than {SIZE_LIMIT:,} bytes"),
+        ("x = 1\n" * SIZE_LIMIT, f"must have at most {SIZE_LIMIT:,} bytes as a configuration, got more"),
         ("x = " + "9" * 5000, "must be TOML: "),
     ],
 )

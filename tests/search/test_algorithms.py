@@ -176,5 +176,5 @@ def test_candidates_with_equal_rewards_are_accepted(name):
     ],
 )
 def test_impossible_settings_are_refused(name, settings):
-    with pytest.raises(ValueError, match=r"must be (at least|above)"):
+    with pytest.raises(ValueError, match=r"must be (at least|above|between)"):
         ALGORITHMS[name](**settings)

@@ -174,7 +174,7 @@ def test_json_and_back_is_the_same_table(tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda value: [], "has no JSON object"),
+        (lambda value: [], "must be a latency table, got no JSON object"),
         (lambda value: {"members": []}, "lacks format, conditions, additivity, entries"),
         (lambda value: value | {"format": 2}, "must have format 1, got 2"),
         (lambda value: value | {"entries": [1.0]}, "must be a latency table"),

@@ -166,7 +166,8 @@ def test_times_of_other_conditions_are_not_gone_on_with(tmp_path):
 @pytest.mark.parametrize("content", ["[]", "{}", '{"conditions": {}}', '{"conditions": null, "times": 3}'])
 def test_a_damaged_half_is_refused(tmp_path, content):
     (tmp_path / "table.json.partial").write_text(content)
-    with pytest.raises(ArtifactError, match=r"table\.json\.partial is (not a partial|damaged).*\. Delete it"):
+    problem = r"table\.json\.partial (must be a partial latency table|is damaged).*\. Delete it"
+    with pytest.raises(ArtifactError, match=problem):
         measure_latencies(PLUGIN, SPACE, CONDITIONS, CPU, tmp_path / "table.json", Stopwatch())
 
 

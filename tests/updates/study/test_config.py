@@ -86,7 +86,7 @@ def test_a_table_becomes_values_in_its_order():
         ({"seeds": [1, 2, 1]}, "seeds must be one or more different numbers, got [1, 2, 1]"),
         ({"references": []}, "references must be one or more different kinds, got []"),
         ({"references": ["fc", "fc"]}, "references must be one or more different kinds, got ['fc', 'fc']"),
-        ({"calibration_images": 1}, "calibration_images must be at least 2"),
+        ({"calibration_images": 1}, "calibration_images must be at least 2, got 1"),
         ({"models.a/b": {"network": NETWORK}}, f'{NAMES}, got "a/b"'),
         ({"methods.a b": {"name": "none"}}, f'{NAMES}, got "a b"'),
         ({"methods": {"": {"name": "none"}}}, f'{NAMES}, got ""'),
