@@ -27,14 +27,27 @@ ARRAYS = {
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions of ``model``, one per sample id.
+    """Predictions of one model on labeled samples.
 
-    ids: [N], text or integers, all different
-    targets, predicted: [N], classes numbered from 0
-    logits: [N, C], or None
-    groups: [N], the cluster of each sample (variants of one original); None: each sample is its own cluster
-    split: the name or digest of the samples' split
-    id_order: [N], the positions that sort the ids; kept, because every comparison with this model needs them
+    Attributes:
+        model: The name of the model.
+        ids: [N], text or integers, all different.
+        targets: [N], the true classes, numbered from 0.
+        predicted: [N], the predicted classes, numbered from 0.
+        logits: [N, C], or None.
+        groups: [N], the cluster of each sample (variants of one original); None: each sample is its own cluster.
+        split: The name or digest of the samples' split.
+        id_order: [N], the positions that sort the ids; kept, because every comparison with this model needs them.
+
+    Raises:
+        ArtifactError: The ids repeat, or an array has another shape or type, negative classes or logits that are not
+            finite.
+
+    Example:
+        >>> import numpy as np
+        >>> targets, predicted = np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0])
+        >>> Predictions("new", np.arange(4), targets, predicted).accuracy
+        0.75
     """
 
     model: str
@@ -69,15 +82,18 @@ class Predictions:
 
     @property
     def correct(self) -> NDArray[np.bool_]:
+        """[N], whether each prediction is the true class."""
         correct: NDArray[np.bool_] = self.predicted == self.targets  # [N]
         return correct
 
     @property
     def accuracy(self) -> float:
+        """The share of correct predictions."""
         return int(np.count_nonzero(self.correct)) / len(self)
 
     @property
     def error_rate(self) -> float:
+        """The share of wrong predictions."""
         return int(np.count_nonzero(~self.correct)) / len(self)
 
     def __len__(self) -> int:
