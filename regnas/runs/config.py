@@ -237,7 +237,7 @@ def timed(
     path = Path(settings.latency_table)
     if not path.is_file():
         raise ArtifactError(
-            f"search.latency_table: there is no file {path}. Measure it with `regnas latency-table CONFIG`."
+            f"search.latency_table must be an existing file, got {path}. Measure it with `regnas latency-table CONFIG`."
         )
     table = LatencyTable.load(path)
     table.require(space, input_shape, classes, path)

@@ -128,7 +128,7 @@ def test_milliseconds_without_a_table_are_refused(refusal, config, tmp_path):
 @pytest.mark.parametrize(
     ("change", "code", "problem"),
     [
-        (("tiny-latency", "none"), 3, "/none.json: measure it with `regnas latency-table CONFIG`"),
+        (("tiny-latency", "none"), 3, "/none.json. Measure it with `regnas latency-table CONFIG`"),
         (("<= 2 ms", "<= 1.9 ms"), 4, "budgets.small: no architecture takes at most 1.9 ms; the attainable range is 2"),
         (("stem_width = 4", "stem_width = 3"), 3, "another configuration of the supernet. Measure again with"),
         (("[8, 12, 16]", "[8, 12, 20]"), 3, "another configuration of the supernet. Measure again with"),
