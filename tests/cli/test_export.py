@@ -297,4 +297,4 @@ def test_other_data_than_the_familys_are_refused(run_copy, refusal):
     write_manifest(run_copy / "family", replace(manifest, data={"digest": "0" * 64}))
     code, lines = refusal("export", run_copy, "--format", "torch-export")
     assert code == 3
-    assert "was measured on other data" in lines[0]
+    assert "must be measured on the given data" in lines[0]
