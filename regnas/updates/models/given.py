@@ -52,7 +52,7 @@ class Checkpoint:
         if found is not None and found.shape[1:] == classifier.weight.shape[1:] and len(found) != classes:
             raise ArtifactError(
                 f"{self.path} must have {classes} classes, as its share of the data has, got {len(found)}. Use the "
-                "data that it was trained on, or set `classes` to the share of the classes that it knows."
+                "data that it was trained on, or set its key classes to the share of the classes that it has."
             )
 
 
