@@ -1,7 +1,8 @@
 """Measure the time and memory of a flip table of many models.
 
-Makes random correctness of K models on N samples, times ``regnas.flips.flip_table_from_correctness`` on it, and times
-the plain algorithm, one pair of models after another, on the first few of the models in the same run. The time of the
+The input is random correctness of K models on N samples. The benchmark times
+``regnas.flips.flip_table_from_correctness`` on it. In the same run it times the plain algorithm, one pair of models
+after another, on the first few of the models. The time of the
 plain algorithm grows with the number of ordered pairs, so it is scaled up to all K models. The exit code is 6 if the
 bar is missed: 10 seconds and 1 GB for the whole process, input included.
 
