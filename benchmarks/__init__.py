@@ -1,1 +1,1 @@
-"""What is claimed and how it was measured."""
+"""Measurements behind the published numbers."""

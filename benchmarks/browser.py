@@ -1,7 +1,7 @@
-"""A real browser: Debian's chromium without a window, told what to do through a pipe.
+"""A real browser: Debian's chromium without a window, controlled through a pipe.
 
-The devtools protocol over ``--remote-debugging-pipe``: JSON messages that end in a zero byte, written to the browser's
-descriptor 3 and read from its descriptor 4. That needs no package beside Python.
+It uses the devtools protocol over ``--remote-debugging-pipe``: JSON messages that end in a zero byte, written to
+descriptor 3 of the browser and read from its descriptor 4. This needs no package beside Python.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def find_browser() -> str | None:
 
 
 class Browser:
-    """``with Browser() as browser: browser.open(path); browser.evaluate("document.title")``."""
+    """A running browser: ``with Browser() as browser: browser.open(path); browser.evaluate("document.title")``."""
 
     def __init__(self, width: int = 1280, height: int = 900) -> None:
         self._size = f"--window-size={width},{height}"
@@ -75,7 +75,7 @@ class Browser:
         self._profile.cleanup()
 
     def open(self, page: Path) -> None:
-        """In a new tab, until it is loaded; what happens there is noted in ``events``."""
+        """Open a page in a new tab, and wait until it is loaded; ``events`` records what happens there."""
         self.events = []
         self._session = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -91,19 +91,19 @@ class Browser:
         return answer["result"].get("value")
 
     def wait_for(self, script: str) -> None:
-        """Until an expression is true."""
+        """Wait until an expression is true."""
         self._until(lambda: self.evaluate(script) is True)
 
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
     def requests(self) -> list[str]:
-        """Addresses that the page asked for, itself and pictures inside it left out."""
+        """Return the addresses that the page requested, except itself and pictures inside it."""
         sent = [event["params"]["request"]["url"] for event in self._of("Network.requestWillBeSent")]
         return [url for url in sent[1:] if not url.startswith("data:")]
 
     def problems(self) -> list[str]:
-        """Errors of scripts, dialogs that opened, and what the page's policy refused."""
+        """Return errors of scripts, dialogs that opened, and requests that the policy of the page refused."""
         thrown = [event["params"]["exceptionDetails"]["text"] for event in self._of("Runtime.exceptionThrown")]
         dialogs = [event["params"]["message"] for event in self._of("Page.javascriptDialogOpening")]
         entries = [event["params"]["entry"] for event in self._of("Log.entryAdded")]

@@ -1,11 +1,11 @@
-"""How many images do batch-norm statistics need before it does not matter which ones they are?
+"""Measure how many images batch-norm statistics need before the choice of images does not matter.
 
     python benchmarks/calibration.py RUN [RUN ...]
 
-RUN is a finished run folder of ``regnas run`` (the members of its family are looked at, and the ranking of candidates)
-or of ``regnas update`` (the untreated new model). For each number of training images several random sets are drawn; the
-share of answers on the report split that differ between two networks that are calibrated on different sets is written
-to calibration.json and calibration.md beside this file, one entry per data set.
+RUN is a finished run folder of ``regnas run`` (for the members of its family, and the ranking of candidates) or of
+``regnas update`` (for the untreated new model). For each number of training images, several random sets are drawn. The
+share of predictions on the report split that differ between two networks that are calibrated on different sets is
+written to calibration.json and calibration.md beside this file, one entry per data set.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def of_family(folder: RunFolder, table: dict[str, Any]) -> dict[str, Any]:
 
 
 def changed_answers(networks: dict[str, nn.Module], splits: Splits) -> list[dict[str, float]]:
-    """For each number of images: the mean and the largest share of answers that differ between two draws."""
+    """Return, for each number of images, the mean and largest share of predictions that differ between two draws."""
     rows = []
     for count in (each for each in COUNTS if each < len(splits.train)):
         shares = []
@@ -109,7 +109,7 @@ def answers_of(network: nn.Module, splits: Splits, images: Split) -> np.ndarray:
 def rankings(
     supernet: nn.Module, candidates: list[Architecture], smallest: Architecture, splits: Splits, device: torch.device
 ) -> list[dict[str, float]]:
-    """Candidates ordered by Top-1 - NFR against the smallest member: with fewer images and with all of them."""
+    """Rank candidates by Top-1 - NFR against the smallest member, with fewer images and with all of them."""
 
     def rewards(count: int, draw: int | None) -> np.ndarray:
         train = splits.train if draw is None else drawn(splits.train, count, draw)

@@ -1,10 +1,10 @@
-"""How long `regnas compare` takes for ten models on a million samples, how much memory, and how that grows.
+"""Measure the time and memory of `regnas compare` for ten models on a million samples, and how they grow.
 
 Writes prediction files of random models, each in another order of samples, with 100 classes and a slice column in the
-first one; then runs the command in a process of its own on them, for each format, integer and text ids and several
-numbers of samples. Of the repeats the quickest counts, because others may use the machine too; all are kept, with the
-load of the machine, of which this command is about 1. Exit code 6 when a bar is missed: 10 seconds and 2 GB for the
-largest number of samples, 1.5 seconds to start.
+first one. Then it runs the command on them in a separate process, for each format, for integer and text ids, and for
+several numbers of samples. The fastest repeat counts, because other processes may use the machine too. All repeats are
+kept, with the load of the machine, of which this command is about 1. The exit code is 6 if a bar is missed: 10 seconds
+and 2 GB for the largest number of samples, 1.5 seconds to start.
 
     pip install 'regnas[parquet]' scipy
     python benchmarks/compare_speed.py --models 10 --samples 250000 500000 1000000
@@ -40,7 +40,7 @@ FORMATS = ("npz", "csv", "parquet")
 
 
 def columns_of(model: int, samples: int, text_ids: bool, seed: int) -> dict[str, NDArray[Any]]:
-    """Easy samples are easy for all models, so that flips are as rare as between real ones."""
+    """Return the columns of a random model; easy samples are easy for all models, so flips are rare, as in reality."""
     common, own = np.random.default_rng(seed), np.random.default_rng([seed, model])
     targets, ease = common.integers(0, CLASSES, samples), common.random(samples)
     countries = np.array(["de", "fr", "in", "us"])[common.integers(0, 4, samples)]
@@ -72,14 +72,14 @@ def write(folder: Path, kind: str, models: int, samples: int, text_ids: bool, se
     return paths
 
 
-def written(*arguments: Any) -> list[Path]:
-    """From a process of its own: what this one takes would count as the memory of those that it starts."""
+def write_files(*arguments: Any) -> list[Path]:
+    """Write the files in a separate process, because the memory of this one would count for the processes it starts."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
         return executor.submit(write, *arguments).result()
 
 
-def measured(command: list[str]) -> tuple[float, float, int]:
-    """Seconds by the clock and of the processors, and the peak of the memory in bytes."""
+def measure(command: list[str]) -> tuple[float, float, int]:
+    """Run a command; return its wall time and processor time in seconds, and its peak memory in bytes."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -95,7 +95,7 @@ def compare(paths: list[Path]) -> list[str]:
 
 
 def imported_in(module: str) -> float:
-    """Seconds that a module takes to import after numpy."""
+    """Return the seconds that a module takes to import after numpy."""
     code = f"import numpy, time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
     times = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)]
     return median(float(each.stdout) for each in times)
@@ -106,7 +106,7 @@ def start_times(folder: Path) -> dict[str, float]:
     table = write(folder, "csv", 2, 100, True, 0)
     gate = [sys.executable, "-m", "regnas", "gate", *map(str, few), "--max-nfr", "1"]
     commands = {"compare_npz": compare(few), "compare_csv": compare(table), "gate_npz": gate}
-    return {name: median(measured(command)[0] for _ in range(5)) for name, command in commands.items()}
+    return {name: median(measure(command)[0] for _ in range(5)) for name, command in commands.items()}
 
 
 def processor() -> str:
@@ -131,8 +131,8 @@ def main() -> int:
         for text_ids in (False, True):
             for samples in options.samples:
                 with tempfile.TemporaryDirectory() as name:
-                    paths = written(Path(name), kind, options.models, samples, text_ids, options.seed)
-                    repeats = [measured(compare(paths)) for _ in range(options.repeats)]
+                    paths = write_files(Path(name), kind, options.models, samples, text_ids, options.seed)
+                    repeats = [measure(compare(paths)) for _ in range(options.repeats)]
                 run = {
                     "format": kind,
                     "ids": "text" if text_ids else "integers",

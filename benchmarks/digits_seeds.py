@@ -1,10 +1,10 @@
-"""The demo over several seeds: how much of its result is chance of training?
+"""Run the demo over several seeds, to measure how much of its result is due to chance.
 
     python benchmarks/digits_seeds.py --seeds 5 --runs /somewhere/with/space
 
-runs the preset ``digits`` once for each seed (data and splits stay the same, everything that is trained and searched
-changes) and writes digits_seeds.json and digits_seeds.md beside this file. A run that was interrupted is resumed.
-Intervals are over seeds and samples.
+runs the preset ``digits`` once per seed (data and splits stay the same, everything that is trained and searched
+changes) and writes digits_seeds.json and digits_seeds.md beside this file. An interrupted run is resumed. Intervals
+are over seeds and samples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from regnas.flips import Predictions, load_predictions, mean_interval, mean_nfr_values
 
 HERE = Path(__file__).parent
-# The demo leaves ELODI out: it takes as long as all other baselines together. Alpha was chosen on the search split.
+# The demo leaves ELODI out, because it takes as long as all other baselines together. Alpha was chosen on the search
+# split.
 ELODI = ("--set", 'baselines.elodi={ members = 2, alpha = "auto" }', "--set", "chosen.elodi.alpha=0.5")
 
 
@@ -97,7 +98,7 @@ def summary(index: int, runs: list[dict[str, Any]], folder: Path) -> dict[str, A
 
 
 def answers(folders: list[Path], method: str) -> list[list[Predictions]]:
-    """What the members of a method answer, by seed."""
+    """Return the predictions of the members of a method, by seed."""
     members = list(json.loads((folders[0] / "run.json").read_text())["configuration"]["budgets"])
     names = members if method == "family" else [f"{method}-{member}" for member in members]
     return [[load_predictions(folder / "predictions" / f"{name}.npz") for name in names] for folder in folders]
@@ -112,7 +113,7 @@ def hits(models: list[Predictions]) -> NDArray[np.float64]:
 
 
 def bounds(mine: list[list[Predictions]], others: list[list[Predictions]] | None, measure: Any) -> list[float]:
-    """95 % over seeds and samples: of a mean, or of a paired difference of two."""
+    """Return the 95 % interval over seeds and samples of a mean, or of a paired difference of two means."""
     values = np.stack([measure(models) for models in mine])  # [S, N]
     if others is None:
         return list(mean_interval(values, mine[0][0].groups, "rate"))

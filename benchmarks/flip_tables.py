@@ -1,9 +1,10 @@
-"""How long a flip table of many models takes, and how much memory.
+"""Measure the time and memory of a flip table of many models.
 
-Makes random correctness of K models on N samples, times ``regnas.flips.flip_table_from_correctness`` on it, and times
-the plain way, one pair of models after another, on the first few of the models in the same run. The plain way grows
-with the number of ordered pairs, by which its time is scaled up to all K models. Exit code 6 when the bar is missed:
-10 seconds and 1 GB for the whole process, input included.
+The input is random correctness of K models on N samples. The benchmark times
+``regnas.flips.flip_table_from_correctness`` on it. In the same run it times the plain algorithm, one pair of models
+after another, on the first few of the models. The time of the
+plain algorithm grows with the number of ordered pairs, so it is scaled up to all K models. The exit code is 6 if the
+bar is missed: 10 seconds and 1 GB for the whole process, input included.
 
     python benchmarks/flip_tables.py --models 1000 --samples 50000
 """
@@ -30,7 +31,7 @@ BAR_PEAK_BYTES = 10**9
 
 
 def random_correctness(models: int, samples: int, seed: int) -> NDArray[np.bool_]:
-    """[K, N]; easy samples are easy for all models, so that flips are as rare as between real ones."""
+    """Return random correctness [K, N]; easy samples are easy for all models, so flips are as rare as in reality."""
     random = np.random.default_rng(seed)
     ease = random.random(samples)  # [N]
     correctness = np.empty((models, samples), dtype=np.bool_)
@@ -78,7 +79,7 @@ def main() -> int:
         start = time.perf_counter()
         table = flip_table_from_correctness(names, correctness)
         seconds.append(time.perf_counter() - start)
-    peak = peak_bytes()  # before the plain way, whose memory is not meant
+    peak = peak_bytes()  # before the plain algorithm, whose memory does not count
 
     few = min(options.pairwise_models, options.models)
     start = time.perf_counter()

@@ -1,10 +1,10 @@
 """Measure how long a browser takes to open a gallery of 2,000 pictures, and to apply a filter.
 
 Writes pictures of noise on blocks of color (hard to compress, like photographs), predictions of three models that
-disagree on all of them, and the page that `regnas gallery` makes from these. Then opens the page in headless chromium
-and reads the browser's clock: from the start of the navigation to DOMContentLoaded, to the load event and to the first
-frame painted after it, and the time that a change of a filter takes. The exit code is 6 if loading takes more than two
-seconds.
+disagree on all of them, and the page that `regnas gallery` makes from these. Then it opens the page in headless
+chromium and reads the clock of the browser: from the start of the navigation to DOMContentLoaded, to the load event and
+to the first frame painted after it, and the time of a change of a filter. The exit code is 6 if loading takes more than
+two seconds.
 
     python -m benchmarks.gallery_speed --pictures 2000 --side 160
 """

@@ -1,8 +1,8 @@
-"""Python programs in processes of their own, without the seconds that importing torch takes.
+"""Run Python programs in separate processes, without the seconds that importing torch takes.
 
-A server process, one for all tests of a pytest process, imports what the programs import and forks each of them. They
-have their own process number, output, working directory and exit code, and can be killed. A test that looks at what a
-program imports, or at how Python starts, needs ``subprocess``.
+A server process, one for all tests of a pytest process, imports the modules of the programs and forks each of them.
+They have their own process number, output, working directory and exit code, and can be killed. A test about the imports
+of a program, or about the start of Python, needs ``subprocess``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Outcome:
 
 
 class PythonProcess:
-    """``python -m MODULE ...`` or ``python -c PROGRAM ...``, running."""
+    """A running ``python -m MODULE ...`` or ``python -c PROGRAM ...``."""
 
     def __init__(self, *arguments: object, cwd: Path | None = None, variables: Mapping[str, str] | None = None) -> None:
         folder = Path(tempfile.mkdtemp())
@@ -69,7 +69,7 @@ class PythonProcess:
 
     @property
     def stdout(self) -> str:
-        """What it has printed so far."""
+        """The output so far."""
         return self._out.read_text(encoding="utf-8") if self._out.exists() else ""
 
     @property
@@ -84,7 +84,7 @@ class PythonProcess:
         self._process.join()
 
     def wait_for(self, condition: Callable[[], object], seconds: float = 120) -> None:
-        """Wait until the moment has come to send a signal."""
+        """Wait until a condition is true, for example to send a signal then."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if condition():

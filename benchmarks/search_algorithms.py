@@ -1,14 +1,14 @@
-"""What each search algorithm reaches for how many candidates, and each order of finding a family, on one supernet.
+"""Measure the result of each search algorithm by number of candidates, and of each order of finding a family.
 
     regnas train cifar10 --out runs/cifar10        # or any other run folder with a trained supernet
     python benchmarks/search_algorithms.py runs/cifar10 --candidates 100 --seeds 5
 
 Algorithms: the search for the medium member above the small one (found once, by accuracy), by the run's own reward on
-the search split. Every algorithm gets the same seeds and the same number of candidates; a seed decides all its draws.
-Orders: whole families by the run's settings. What was chosen on the search split is measured on the report split.
+the search split. Every algorithm gets the same seeds and the same number of candidates. A seed decides all its draws.
+Orders: whole families by the run's settings. Choices on the search split are measured on the report split.
 
-Every candidate is recorded in RUN/search_algorithms, so that a benchmark which was killed goes on where it was. The
-result is benchmarks/search_algorithms.json.
+Every candidate is recorded in RUN/search_algorithms, so that a killed benchmark continues. The result is
+benchmarks/search_algorithms.json.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def checkpoints(candidates: int) -> list[int]:
 
 
 def spread(values: list[float]) -> dict[str, Any]:
-    """Over the seeds."""
+    """Return the mean and the spread over the seeds."""
     deviation = statistics.stdev(values) if len(values) > 1 else None
     return {"mean": statistics.mean(values), "standard_deviation": deviation, "values": list(values)}
 

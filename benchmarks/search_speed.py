@@ -1,13 +1,13 @@
-"""How fast a search is beside the `ofa` package, each line a ratio of times measured in turns in one process.
+"""Measure the speed of a search relative to the `ofa` package, by ratios of times measured in turns in one process.
 
     python benchmarks/search_speed.py sampling macs evaluation sharing memory
     python benchmarks/search_speed.py forward_share --run runs/digits --run runs/cifar10
 
-Every part is kept in benchmarks/search_speed.json as it is done. `forward_share` takes run folders with trained
-supernets (`regnas train digits`, `regnas train cifar10`), and `memory` is measured in a process of its own.
+Every finished part is kept in benchmarks/search_speed.json. `forward_share` takes run folders with trained supernets
+(`regnas train digits`, `regnas train cifar10`), and `memory` is measured in a separate process.
 
-Candidates for `evaluation` and `sharing` are those that an evolution asks for in its second generation, when it breeds
-from the best of the first (by a reward drawn at random: no time depends on it).
+Candidates for `evaluation` and `sharing` are those of the second generation of an evolution, which descend from the
+best of the first (by a random reward, because no time depends on it).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def sampling() -> dict[str, Any]:
-    """A hundred architectures inside two percent of a budget, the counting included."""
+    """Time drawing a hundred architectures inside two percent of a budget, including the counting."""
     mobile, resnet = space_of("ofa_mobilenet_v3"), space_of("ofa_resnet50")
     small = BudgetSampler(mobile, around(150)).sample(Random(0))
     thin = BudgetSampler(resnet, around(2000)).sample(Random(0))
@@ -106,7 +106,7 @@ def sampling() -> dict[str, Any]:
 
 
 def rejection(peer: Any, space: SearchSpace, budget: Budget, most_seconds: float) -> tuple[int, float]:
-    """ofa's way: draw anywhere until it fits; the cost from our table, which is faster than any that ofa has."""
+    """Draw as ofa does, anywhere until it fits, with costs from our table, which is faster than any that ofa has."""
     ofa_random.seed(0)
     inside = 0
     begun = time.perf_counter()
@@ -116,7 +116,7 @@ def rejection(peer: Any, space: SearchSpace, budget: Budget, most_seconds: float
 
 
 def from_ofa(space: SearchSpace, settings: dict[str, list[int]]) -> Architecture:
-    """The architecture of ofa's lists, whose entries beyond the depth mean nothing."""
+    """Convert the lists of ofa, whose entries beyond the depth have no meaning, to an architecture."""
     stages = []
     for index, stage in enumerate(space.stages):
         blocks = []
@@ -131,7 +131,7 @@ def from_ofa(space: SearchSpace, settings: dict[str, list[int]]) -> Architecture
 
 
 def macs() -> dict[str, Any]:
-    """Multiply-adds of an architecture: from the table, and by building and tracing the network as ofa does."""
+    """Time counting multiply-adds: from the table, and by building and tracing the network as ofa does."""
     space = space_of("ofa_mobilenet_v3")
     ofa_random.seed(1)
     peer = PeerNetwork(ks_list=[3, 5, 7], expand_ratio_list=[3, 4, 6], depth_list=[2, 3, 4])
@@ -156,8 +156,8 @@ def macs() -> dict[str, Any]:
     }
 
 
-def bred(space: SearchSpace, budget: Budget, count: int, seed: int = 0) -> list[Architecture]:
-    """What an evolution asks for in its second generation."""
+def breed(space: SearchSpace, budget: Budget, count: int, seed: int = 0) -> list[Architecture]:
+    """Return the candidates of the second generation of an evolution."""
     evolution, random = Evolution(population=count), Random(seed)
     first = evolution.ask(space, budget, [], random)
     told = [Trial(each, space.cost(each).macs, Measures(0, {}), random.random()) for each in first]
@@ -165,12 +165,12 @@ def bred(space: SearchSpace, budget: Budget, count: int, seed: int = 0) -> list[
 
 
 def evaluation() -> dict[str, Any]:
-    """A candidate with its calibration: MobileNetV3 at 64 pixels, 256 + 256 images."""
+    """Time a candidate with its calibration: MobileNetV3 at 64 pixels, 256 + 256 images."""
     torch.manual_seed(0)
     plugin = SUPERNETS["ofa_mobilenet_v3"]()
     supernet = plugin.supernet((3, 64, 64), 1000).eval()
     space = plugin.space((3, 64, 64), 1000)
-    candidates = bred(space, Budget.parse("24M +- 2 %"), 3 * LARGEST_GROUP)
+    candidates = breed(space, Budget.parse("24M +- 2 %"), 3 * LARGEST_GROUP)
     calibration, images = (torch.randint(0, 256, (256, 3, 64, 64), dtype=torch.uint8) for _ in range(2))
     runner = CandidateRunner(supernet, calibration, images, IDENTITY, CPU)
     prepared = [IDENTITY(each) for each in (calibration, images)]
@@ -206,11 +206,11 @@ def as_ofa_does(peer: Any, prepared: list[torch.Tensor]) -> torch.Tensor:
 
 
 def sharing() -> dict[str, Any]:
-    """How much of the work of a generation candidates share through common beginnings."""
+    """Measure the share of the work of a generation that candidates share through common first blocks."""
     results = {}
     for name, size, millions in (("ofa_mobilenet_v3", 224, 300), ("ofa_resnet50", 224, 3000)):
         space = space_of(name, size)
-        candidates = bred(space, around(millions), 100)
+        candidates = breed(space, around(millions), 100)
         whole = sum(space.cost(each).macs for each in candidates)
         results[f"{name}, {millions} M"] = {
             f"groups of {group}": 1 - shared_macs(space, candidates, group) / whole for group in (1, LARGEST_GROUP, 100)
@@ -219,7 +219,7 @@ def sharing() -> dict[str, Any]:
 
 
 def shared_macs(space: SearchSpace, candidates: list[Architecture], group: int) -> int:
-    """Multiply-adds when every different beginning within a group is run once."""
+    """Return the multiply-adds if every different beginning within a group is run once."""
     total = 0
     for start in range(0, len(candidates), group):
         seen: set[Any] = set()
@@ -240,7 +240,7 @@ def shared_macs(space: SearchSpace, candidates: list[Architecture], group: int) 
 
 
 def forward_share(runs: list[Path]) -> dict[str, Any]:
-    """The share of a search's wall time inside forward passes, for the searches of whole runs, in one process."""
+    """Measure the share of a search's wall time in forward passes, for the searches of whole runs, in one process."""
     results = {}
     for path in runs:
         facts = RunFolder.open(path).facts
@@ -263,9 +263,9 @@ def forward_share(runs: list[Path]) -> dict[str, Any]:
 
 
 def memory() -> dict[str, Any]:
-    """In processes of their own, for a small search split and that of the preset: what a search adds to an interpreter.
+    """Measure the memory that a search adds to an interpreter, for a small search split and that of the preset.
 
-    Everything that is imported counts as the interpreter's.
+    Each measurement has its own process, and all imports count as the interpreter's.
     """
     results = {}
     for images in (2000, 10_000):
@@ -286,7 +286,7 @@ def _memory(count: int) -> dict[str, Any]:
     calibration = images[:128].clone()
     # All images are held, and some are run: one batch takes what the next one takes.
     runner = CandidateRunner(supernet, calibration, images[:200], IDENTITY, CPU)
-    runner.run(bred(space, around(150), LARGEST_GROUP))
+    runner.run(breed(space, around(150), LARGEST_GROUP))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
     network = sum(tensor.nbytes for tensor in supernet.state_dict().values())
     return {

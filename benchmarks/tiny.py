@@ -1,4 +1,4 @@
-"""Runs that take seconds: three classes of 8 x 8 images, noisy enough that networks disagree."""
+"""Configurations of runs that take seconds: three classes of 8 x 8 images, noisy enough that networks disagree."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def write_arrays(path: Path, samples: int = 300) -> None:
 
 
 def write_tiny(folder: Path, workers: int = 1, extra: str = "") -> Path:
-    """A configuration with its data beside it."""
+    """Write a configuration with its data beside it."""
     data = folder / "data.npz"
     write_arrays(data)
     path = folder / "tiny.toml"
@@ -126,7 +126,7 @@ def write_tiny(folder: Path, workers: int = 1, extra: str = "") -> Path:
 
 
 def write_tiny_update(folder: Path, workers: int = 1, extra: str = "") -> Path:
-    """A configuration of an update with its data and, once it has run, its networks beside it."""
+    """Write the configuration of an update with its data beside it; its networks are kept there as well."""
     data = folder / "data.npz"
     write_arrays(data)
     path = folder / "tiny_update.toml"

@@ -1,12 +1,12 @@
-"""What compiling, bfloat16 and a second process do for a training step, each line a ratio of times measured in turns.
+"""Measure the effect of compiling, bfloat16 and a second process on a training step, by ratios of times.
 
-The networks are those of the cifar10 preset: one inside each of its budgets, and its supernet; images are random. A
-step is all that the trainer does for it: drawing, augmenting and preprocessing the batch, passes, clipping, optimizer.
+The networks are those of the cifar10 preset: one inside each of its budgets, and its supernet. Images are random. A
+step includes all work of the trainer: drawing, augmenting and preprocessing the batch, passes, clipping, optimizer.
 
     python benchmarks/training_speed.py processes supernet networks
 
-Every part is kept in benchmarks/training_speed.json as it is done. One thread a process. `processes` starts two, of
-which the first trains alone and with the other in turns; a step takes the same images.
+Every finished part is kept in benchmarks/training_speed.json. Each process has one thread. `processes` starts two; the
+first trains alone and together with the other in turns, and a step takes the same images.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Bench:
         return Trainer(replace(recipe, **changes), split, Preprocessing((0.5,) * 3, (0.25,) * 3), CPU, processes)
 
     def in_turns(self, variants: Mapping[str, Callable[[Path], Sequence[float]]]) -> dict[str, Any]:
-        """Median milliseconds of a step, and how many steps a variant takes in the time of one of the first."""
+        """Return the median milliseconds of a step, and how many steps a variant takes in the time of the first."""
         steps: dict[str, list[float]] = {name: [] for name in variants}
         for _ in range(self.turns):
             for name, train in variants.items():

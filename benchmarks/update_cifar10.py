@@ -1,4 +1,4 @@
-"""Do the orders that the papers report come out on CIFAR-10 and digits with small networks?
+"""Check whether the orders that the papers report hold on CIFAR-10 and digits with small networks.
 
     python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS [--only STUDY ...]
 
@@ -6,7 +6,7 @@ runs the presets ``update_cifar10`` (a larger architecture), ``update_digits`` (
 ``update_cifar10_data`` and ``update_digits_data`` (fine-tuning on more data), and writes update_cifar10.json and
 update_cifar10.md beside this file. Keys that are "auto" have the values that the presets keep under [chosen]; --tune
 chooses all of them again on the search split. CIFAR10 is a folder with train/<class>/*.jpg and test/<class>/*.jpg.
-What was interrupted is resumed. Studies that are not in RUNS stay as update_cifar10.json has them. If RUNS has folders
+Interrupted studies are resumed. Studies that are not in RUNS stay unchanged in update_cifar10.json. If RUNS has folders
 seed0, seed1, ... of ``benchmarks/digits_seeds.py``, the orders of the search are read from those.
 
 An order "A below B" is decided by the 95 % interval of the paired difference A - B over seeds and samples: it agrees if
@@ -48,7 +48,7 @@ Measure = Literal["NFR", "ER"]
 
 @dataclass(frozen=True)
 class Order:
-    """In this measure the first method is below the second; or, with ``close``, they differ by no more than that."""
+    """A claim that the first method is below the second in a measure or, with ``close``, differs by at most that."""
 
     paper: str
     claim: str
@@ -113,7 +113,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Decided:
-    """An order and what came out, as rates and their difference over seeds and samples."""
+    """An order and its result, as rates and their difference over seeds and samples."""
 
     study: str
     paper: str
@@ -128,7 +128,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class RecordedStudy:
-    """The results of a preset, without what concerns one seed, one epoch or one training."""
+    """The results of a preset, without those of single seeds, epochs or trainings."""
 
     preset: str
     seconds: int
@@ -165,18 +165,18 @@ def main() -> None:
         run(study, options)
     there = [study for study in STUDIES if (options.runs / study / "report" / "update.json").exists()]
     orders = [
-        decided(STUDIES[study].title, order, *of_study(options.runs / study, order))
+        decide(STUDIES[study].title, order, *of_study(options.runs / study, order))
         for study in there
         for order in STUDIES[study].orders
         if is_there(options.runs / study, order)
     ]
     families = sorted(path.parents[1] for path in options.runs.glob("seed[0-9]*/report/flips.json"))
     if families:
-        orders += [decided(SEARCH_TITLE, order, *of_families(families, order)) for order in SEARCH]
+        orders += [decide(SEARCH_TITLE, order, *of_families(families, order)) for order in SEARCH]
     found = Record(
         command="python benchmarks/update_cifar10.py --images CIFAR10 --runs RUNS",
         cores=os.cpu_count(),
-        studies=tuple(recorded(study, options.runs / study) for study in there),
+        studies=tuple(read_study(study, options.runs / study) for study in there),
         orders=tuple(orders),
     )
     result = with_record(found, Record.read(RECORD, "Take it from the repository."))
@@ -201,7 +201,7 @@ def run(study: str, options: argparse.Namespace) -> None:
     subprocess.run(command, check=True)
 
 
-def recorded(study: str, folder: Path) -> RecordedStudy:
+def read_study(study: str, folder: Path) -> RecordedStudy:
     facts = json.loads((folder / "run.json").read_text())
     results = open_update(folder).results
     if STUDIES[study].photographs:
@@ -215,7 +215,7 @@ def recorded(study: str, folder: Path) -> RecordedStudy:
 
 
 def with_record(found: Record, known: Record) -> Record:
-    """Add what was recorded before: studies that were not run again, and the grids behind values under [chosen]."""
+    """Add earlier records: studies that were not run again, and the grids behind values under [chosen]."""
     earlier = {study.preset: study for study in known.studies}
     studies = earlier | {study.preset: with_grids(study, earlier.get(study.preset)) for study in found.studies}
     titles = {each.study for each in found.orders}
@@ -229,7 +229,7 @@ def with_record(found: Record, known: Record) -> Record:
 
 
 def with_grids(study: RecordedStudy, earlier: RecordedStudy | None) -> RecordedStudy:
-    """The choices of this run; a value that was taken from [chosen] gets the grid of the run that chose it."""
+    """Return the choices of this run; a value that comes from [chosen] gets the grid of the run that chose it."""
     if earlier is None:
         return study
 
@@ -242,12 +242,12 @@ def with_grids(study: RecordedStudy, earlier: RecordedStudy | None) -> RecordedS
 
 
 def is_there(folder: Path, order: Order) -> bool:
-    """Whether both methods were run; a study may have been cut short."""
+    """Whether both methods were run; a study may be unfinished."""
     return all((folder / "predictions" / "seed-0" / name).exists() for name in (order.first, order.second))
 
 
 def of_study(folder: Path, order: Order) -> tuple[BySeed, BySeed]:
-    """What both methods answer, by seed: the old model and the new one."""
+    """Return the predictions of both methods by seed: those of the old and of the new model."""
 
     def predictions(label: str) -> BySeed:
         seeds = sorted((folder / "predictions").glob("seed-*"))
@@ -257,7 +257,7 @@ def of_study(folder: Path, order: Order) -> tuple[BySeed, BySeed]:
 
 
 def of_families(folders: Sequence[Path], order: Order) -> tuple[BySeed, BySeed]:
-    """What the members of two families answer, by seed."""
+    """Return the predictions of the members of two families, by seed."""
     members = list(json.loads((folders[0] / "run.json").read_text())["configuration"]["budgets"])
 
     def predictions(name: str) -> BySeed:
@@ -269,8 +269,8 @@ def of_families(folders: Sequence[Path], order: Order) -> tuple[BySeed, BySeed]:
     return predictions(order.first), predictions(order.second)
 
 
-def decided(study: str, order: Order, first: BySeed, second: BySeed) -> Decided:
-    values = measured(order.measure, first), measured(order.measure, second)  # [S, N] each
+def decide(study: str, order: Order, first: BySeed, second: BySeed) -> Decided:
+    values = compute_measure(order.measure, first), compute_measure(order.measure, second)  # [S, N] each
     low, high = mean_interval(values[0] - values[1], first[0][0].groups, "difference")
     return Decided(
         study=study,
@@ -285,8 +285,8 @@ def decided(study: str, order: Order, first: BySeed, second: BySeed) -> Decided:
     )
 
 
-def measured(measure: Measure, by_seed: BySeed) -> NDArray[np.float64]:
-    """For each seed and sample, a flip of the pairs, or an error: of the new model, of a family the mean: [S, N]."""
+def compute_measure(measure: Measure, by_seed: BySeed) -> NDArray[np.float64]:
+    """Return flips or errors of the new model, or their means over a family, per seed and sample: [S, N]."""
     if measure == "NFR":
         return np.stack([mean_nfr_values(models) for models in by_seed])
     newest = [models[1:] if len(models) == 2 else models for models in by_seed]
@@ -294,7 +294,7 @@ def measured(measure: Measure, by_seed: BySeed) -> NDArray[np.float64]:
 
 
 def verdict(low: float, high: float, close: float | None = None) -> str:
-    """By the interval alone: below 0, above 0, or neither; with ``close``, inside of it, outside, or neither."""
+    """Decide by the interval alone: below 0, above 0, or neither; with ``close``, inside of it, outside, or neither."""
     if close is None:
         return "agrees" if high < 0 else "disagrees" if low > 0 else "undecided"
     if -close <= low and high <= close:

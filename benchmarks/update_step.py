@@ -1,8 +1,9 @@
-"""What a training step of an update costs beyond the forward and backward passes it needs.
+"""Measure the cost of a training step of an update beyond the forward and backward passes that it needs.
 
-For each kind of step: the time of a step of the trainer (drawing, augmenting and preprocessing the batch, teachers,
-losses, clipping, the optimizer) over the time of the bare passes on a batch that is there already (student forward and
-backward, teachers forward without gradients). They are run in turns, step by step, in one process; ratios of medians.
+For each kind of step, the result is a ratio of medians. The first time is that of a step of the trainer (drawing,
+augmenting and preprocessing the batch, teachers, losses, clipping, the optimizer). The second is that of the bare
+passes on an existing batch (student forward and backward, teachers forward without gradients). They are run in turns,
+step by step, in one process.
 
     python benchmarks/update_step.py > benchmarks/update_step.json
 """
@@ -49,7 +50,7 @@ def network(patch: int = 2) -> nn.Module:
 
 
 def objectives(old: nn.Module, members: list[nn.Module]) -> dict[str, tuple[SingleNetwork, list[nn.Module]]]:
-    """The step of a method and the teachers it has to run."""
+    """Return the objective of each method and the teachers that it runs."""
     weights = {name: parameter.detach() for name, parameter in members[0].named_parameters()}
     return {
         "no treatment": (SingleNetwork(), []),
@@ -80,7 +81,7 @@ def split() -> Split:
 
 
 class InTurns:
-    """An objective that runs the bare passes between the steps of the trainer: a slow moment hits both alike."""
+    """An objective that runs the bare passes between the steps of the trainer, so a slow moment affects both."""
 
     def __init__(self, objective: SingleNetwork, bare: Callable[[], None]) -> None:
         self.objective = objective

@@ -3,7 +3,7 @@
 A message says what is wrong, which value it has, where it is, and what to do. It names arguments as Python callers
 write them, in backticks: `out`, `resume=True`. The command line replaces them by the options of the command.
 The exit codes are part of the interface: 2 usage or configuration, 3 bad data or artifact, 4 infeasible request,
-5 environment, 6 a gate that failed, 128 + signal interrupted and resumable; 1 is left for bugs in regnas.
+5 environment, 6 a gate that did not pass, 128 + signal for interrupted and resumable. 1 is reserved for bugs in regnas.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ MOST_PROBLEMS = 100
 class RegnasError(Exception):
     """A problem that the user can solve: one line per problem, in which the passwords of addresses are hidden.
 
-    A damaged file can hold names of any length and any number of mistakes, so the middle of a very long line and the
-    last of very many lines are left out.
+    A damaged file can have names of any length and any number of problems. Therefore the middle of a very long line and
+    the last of very many lines are left out.
 
     ``run`` is the run folder that can be continued after the problem is solved, if there is one.
     """
@@ -73,7 +73,7 @@ class ConfigurationError(RegnasError):
 
 
 class UnknownName(ConfigurationError, KeyError):
-    """A result or a table has nothing of this name."""
+    """A result or a table does not have this name."""
 
     __str__ = Exception.__str__  # a KeyError would show its message in quotes
 
@@ -85,7 +85,7 @@ class DataError(RegnasError):
 
 
 class ArtifactError(RegnasError):
-    """A file that regnas wrote or was given is damaged, or does not belong where it is."""
+    """A file is damaged, or does not belong to the folder or run in which it is used."""
 
     exit_code = 3
 
@@ -119,7 +119,7 @@ class MissingPackage(EnvironmentProblem, ImportError):
 
 
 class Interrupted(RegnasError):
-    """A signal stopped the work where nothing is lost; ``outcome`` says what is on disk."""
+    """A signal stopped the work at a point at which nothing is lost; ``outcome`` says what is on disk."""
 
     def __init__(self, signal_number: int, outcome: str = "everything up to here is kept") -> None:
         self.signal_number = signal_number

@@ -9,11 +9,13 @@ InputShape = tuple[int, int, int]
 
 
 def require_color(name: str, input_shape: InputShape) -> None:
+    """Raise ``ValueError`` for images that do not have three channels."""
     if input_shape[0] != 3:
         raise ValueError(f"{name}: images must have 3 channels (color), got {input_shape[0]}")
 
 
 def check_resolutions(resolutions: tuple[int, ...]) -> None:
+    """Raise ``ValueError`` for resolutions that are not positive and different."""
     if any(size < 1 for size in resolutions) or len(set(resolutions)) < len(resolutions):
         raise ValueError(f"resolutions must be positive and different, got {list(resolutions)}")
 
@@ -38,13 +40,14 @@ class Resize(nn.Module):
         self.size = size
 
     def forward(self, images: Tensor) -> Tensor:
-        return resized(images, self.size)
+        return resize(images, self.size)
 
     def extra_repr(self) -> str:
         return str(self.size)
 
 
-def resized(images: Tensor, size: int | None) -> Tensor:
+def resize(images: Tensor, size: int | None) -> Tensor:
+    """Return the images with ``size`` x ``size`` pixels; None leaves them unchanged."""
     if size is None or images.shape[-2:] == (size, size):
         return images
     return F.interpolate(images, (size, size), mode="bilinear", align_corners=False, antialias=True)

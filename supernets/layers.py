@@ -21,7 +21,8 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
 
 
 def activation_layer(name: Activation) -> nn.Module:
-    # In place: the layer before is a convolution or a batch norm, and nothing else reads its output.
+    """Return an activation that works in place."""
+    # The layer before is a convolution or a batch norm, and nothing else reads its output.
     return ACTIVATIONS[name](inplace=True)
 
 

@@ -43,14 +43,16 @@ class OFAMobileNetV3:
         check_mobile_settings(self.width_multiplier, self.resolutions, self.dropout)
 
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
+        """Return the search space for these images."""
         require_color(NAME, input_shape)
         return mobile_space(NAME, self._layout(classes), input_shape, self.resolutions)
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """Build the plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with random weights."""
         return initialize(mobile_network(self._layout(classes), architecture))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
+        """Build the elastic network, with random weights."""
         # Imported here, because importing ofa takes seconds.
         from ofa.imagenet_classification.elastic_nn import networks
 
@@ -104,6 +106,7 @@ class OFAMobileNetV3:
 
 
 def check_mobile_settings(width_multiplier: float, resolutions: tuple[int, ...], dropout: float) -> None:
+    """Raise ``ValueError`` for settings that no mobile network can have."""
     if width_multiplier <= 0:
         raise ValueError(f"width_multiplier must be above 0, got {width_multiplier:g}")
     if not 0 <= dropout < 1:

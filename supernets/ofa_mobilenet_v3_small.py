@@ -57,13 +57,15 @@ class OFAMobileNetV3Small:
         check_resolutions(self.resolutions)
 
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
+        """Return the search space for these images."""
         return mobile_space(NAME, self._layout(input_shape, classes), input_shape, self.resolutions)
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """Build the plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with random weights."""
         return initialize(mobile_network(self._layout(input_shape, classes), architecture))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
+        """Build the elastic network, with random weights."""
         from supernets.mobile.elastic import ComposedMobileNetV3, ElasticMobileNet  # imports ofa, which takes seconds
 
         layout = self._layout(input_shape, classes)

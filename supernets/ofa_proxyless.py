@@ -41,14 +41,16 @@ class OFAProxyless:
         check_mobile_settings(self.width_multiplier, self.resolutions, self.dropout)
 
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
+        """Return the search space for these images."""
         require_color(NAME, input_shape)
         return mobile_space(NAME, self._layout(classes), input_shape, self.resolutions)
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """Build the plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with random weights."""
         return initialize(mobile_network(self._layout(classes), architecture))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
+        """Build the elastic network, with random weights."""
         # Imported here, because importing ofa takes seconds.
         from ofa.imagenet_classification.elastic_nn import networks
 

@@ -17,11 +17,11 @@ from benchmarks.tiny import write_tiny, write_tiny_update
 # A shell starts commands in the background of a script with SIGINT ignored, and the tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Importing readline, which pytest does, gives the processes of pytest-xdist the size of a terminal that nobody sees.
+# Importing readline, which pytest does, gives the processes of pytest-xdist the size of a terminal that is not visible.
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 
-settings.register_profile("regnas", deadline=None)  # time belongs into the benchmarks
+settings.register_profile("regnas", deadline=None)  # time belongs in the benchmarks
 settings.load_profile("regnas")
 
 
@@ -35,7 +35,7 @@ TRAINED = {"finished_run", "finished_update", "exported_run"}
 
 
 def pytest_collection_modifyitems(items):
-    """Mark every test that looks at a trained run as slow: whichever comes first has to wait for the training."""
+    """Mark every test that uses a trained run as slow: the first of them has to wait for the training."""
     for item in items:
         if TRAINED & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)

@@ -1,4 +1,4 @@
-"""Errors are lines that a person can read, whatever a damaged file holds."""
+"""Errors are readable lines, even if a damaged file has unreadable content."""
 
 from __future__ import annotations
 

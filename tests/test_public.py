@@ -58,6 +58,7 @@ EXAMPLES = {
     "regnas.comparison.api": "",
     "regnas.comparison.comparison": "",
     "regnas.comparison.gating": "",
+    "regnas.flips.predictions": "",
     "regnas.losses": "torch",
     "regnas.losses.per_sample": "torch",
     "regnas.metrics": "torchmetrics",

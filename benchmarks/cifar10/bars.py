@@ -1,6 +1,6 @@
-"""What the study has to reach, decided by what was measured: met, missed, or not measured.
+"""Decide the goals of the study (bars) by the measurements: met, missed, or not measured.
 
-The measured number decides; where its interval crosses the limit, the verdict says so.
+The measured number decides. If its interval crosses the limit, the verdict says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ABSENT = "not measured"
 
 @dataclass(frozen=True, eq=False)
 class Bar:
-    """``measured`` at most (``below``) or at least the ``limit``; a bar without one is for information."""
+    """A goal: ``measured`` is at most (``below``) or at least the ``limit``; without a limit, it is for information."""
 
     name: str
     limit: float | None
@@ -70,7 +70,7 @@ class Bar:
 
 
 def bars(best: Measures | None, chosen: Mapping[str, Measures], regnas: Sequence[Curve]) -> list[Bar]:
-    """All bars; ``chosen`` holds for each method the measures of the setting that the search split chose."""
+    """Return all bars; ``chosen`` has for each method the measures of the setting that the search split chose."""
     elodi, distilled = chosen.get("elodi"), chosen.get("focal_distillation_lm")
     return [
         _flips("NFR of the best regnas row / independent training", 1 / 3, best, chosen.get("independent")),
@@ -120,9 +120,9 @@ def _top1(best: Measures | None, independent: Measures | None) -> Bar:
 
 
 def member_differences(best: Measures, independent: Measures) -> list[tuple[str, Estimate | None]]:
-    """For each member Top-1 minus that of the independent network of the same architecture and seed, over such seeds.
+    """Return, per member, Top-1 minus that of the independent network of the same architecture, over common seeds.
 
-    None where no seed trained this architecture independently.
+    None if no seed trained this architecture independently.
     """
     differences: list[tuple[str, Estimate | None]] = []
     for index, member in enumerate(best.row.members):

@@ -1,4 +1,4 @@
-"""The rows that train every member on its own, at the architectures of the REG-NAS family of the first seed."""
+"""Record the rows that train every member separately, at the architectures of the first seed's REG-NAS family."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENSEMBLE = Row("ensemble", f"Ensemble paragon (m = {MEMBERS})", EnsembleParagon(
 
 
 def focal_lm(weight: float) -> Row:
-    """``weight`` is that of a sum over the ten classes, as the rows were recorded."""
+    """Return FD-LM; ``weight`` is that of a sum over the ten classes, as when the rows were recorded."""
     return Row(
         f"focal_distillation_lm@{weight:g}",
         f"FD-LM chain, weight {weight:g}",
@@ -107,7 +107,7 @@ def sharing(
     ensemble: Mapping[str, Model],
     members: Mapping[str, Architecture],
 ) -> None:
-    """The members of the ensembles are families of independent networks, too."""
+    """Record the members of the ensembles as families of independent networks."""
     for chance in range(MEMBERS):
         row = f"sharing-independent-{chance}"
         networks = {name: model.members[chance] for name, model in ensemble.items()}  # type: ignore[attr-defined]

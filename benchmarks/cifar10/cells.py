@@ -1,4 +1,4 @@
-"""How the numbers of the study are written in its tables."""
+"""Write the numbers of the study for its tables."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ NOTHING = "–"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], words: Collection[str] = ()) -> str:
-    """Numbers to the right; the first column, and those whose headers are among ``words``, to the left."""
+    """Return a table with numbers aligned right; the first column and those in ``words`` are aligned left."""
     first, _, *others = markdown_table(header, rows).split("\n")
     rule = ["---" if index == 0 or name in words else "---:" for index, name in enumerate(header)]
     return "\n".join([first, f"| {' | '.join(rule)} |", *others])
 
 
 def rate(measure: Measure) -> str:
-    """``84.12 ± 0.20 [83.51, 84.75]`` in percent: mean, spread over seeds, interval over samples."""
+    """Return mean, spread over seeds and interval over samples in percent: ``84.12 ± 0.20 [83.51, 84.75]``."""
     return " ".join([percent(measure["mean"]), *_spread(measure), bounds(measure["interval"])])
 
 
 def short_rate(measure: Measure) -> str:
-    """Without the interval, where a table would become too wide."""
+    """Return a rate without its interval, for tables that would become too wide."""
     return " ".join([percent(measure["mean"]), *_spread(measure)])
 
 
 def difference(measure: Measure | None) -> str:
-    """``+0.52 ± 0.10 [0.31, 0.73]`` in points."""
+    """Return a difference in points: ``+0.52 ± 0.10 [0.31, 0.73]``."""
     if measure is None:
         return NOTHING
     return " ".join([signed_percent(measure["mean"]), *_spread(measure), bounds(measure["interval"])])
 
 
 def ratio(measure: Measure | None) -> str:
-    """``0.312 [0.284, 0.351]``"""
+    """Return a ratio with its interval: ``0.312 [0.284, 0.351]``."""
     if measure is None:
         return NOTHING
     return f"{measure['mean']:.3f} {plain_bounds(measure['interval'])}"
 
 
 def bounds(interval: Sequence[float | None]) -> str:
-    """In percent; what lies beyond all numbers is infinite."""
+    """Return the ends of an interval in percent; a missing end is infinite."""
     low, high = ("∞" if bound is None else percent(bound) for bound in interval)
     return f"[{low}, {high}]"
 

@@ -1,4 +1,4 @@
-"""The order of the methods, and what the search split chooses among their settings."""
+"""The order of the methods, and the choices of the search split among their settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CANDIDATES = ("pc_training", "polished", "interpolation")  # for the best row: w
 
 
 def by_method(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows of each method by their settings; methods in the order of the tables, unknown ones last by name."""
+    """Group the rows by method, ordered by setting; methods have the order of the tables, unknown ones come last."""
     known = {method: index for index, method in enumerate(METHODS)}
     methods = sorted({row.method for row in rows}, key=lambda method: (known.get(method, len(known)), method))
     return {
@@ -40,9 +40,9 @@ def method_title(method: str) -> str:
 
 
 def search_reward(row: Row) -> float:
-    """R2 with l1 = l2 = 1 on the search split: mean Top-1 of the members minus mean NFR of the pairs, over seeds.
+    """Return R2 with l1 = l2 = 1 on the search split: mean Top-1 of the members - mean NFR of the pairs, over seeds.
 
-    Rounded, so that rewards which differ in the rounding of their sums alone are a tie.
+    It is rounded, so that rewards that differ only by the rounding of their sums are a tie.
     """
     rewards = []
     for family in row.families:
@@ -53,14 +53,14 @@ def search_reward(row: Row) -> float:
 
 
 def chosen(rows: Sequence[Row]) -> Row:
-    """The row with the highest reward; the first of a tie."""
+    """Return the row with the highest reward; the first of a tie."""
     return max(rows, key=search_reward)
 
 
 def best_regnas(family_rows: Sequence[Row], most_training_macs: float | None) -> Row | None:
-    """The candidate that the search split chooses within the limit of compute.
+    """Return the candidate that the search split chooses within the limit of compute.
 
-    Where none is within the limit, the best of all: the bar on compute then shows that it is missed.
+    If no candidate is within the limit, return the best of all; the bar on compute is then missed.
     """
     candidates = [row for rows in by_method(family_rows).values() for row in rows if row.method in CANDIDATES]
     within = [row for row in candidates if most_training_macs is None or row.training_macs <= most_training_macs]

@@ -1,4 +1,4 @@
-"""The parts of the page beyond the main tables: the trade-off, four members, shared weights, ablations."""
+"""Write the parts of the page beyond the main tables: the trade-off, four members, shared weights, ablations."""
 
 from __future__ import annotations
 

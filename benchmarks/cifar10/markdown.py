@@ -1,4 +1,4 @@
-"""The page of the study."""
+"""Write the page of the study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 
 def markdown(found: Results, notes: str) -> str:
-    """All of it; what nothing was recorded for is left out. ``notes`` come in as they are."""
+    """Return the page, without parts that were not recorded; ``notes`` are included unchanged."""
     rows = {row["row"]: row for row in found["rows"]}
     family = [rows[name] for name in found["family"]]
     parts = [_head(found), *_bars(found)]

@@ -1,8 +1,8 @@
-"""Flips at matched accuracy: what regnas' methods reach where they are at least as accurate as a baseline.
+"""Compare flips at matched accuracy: the NFR of regnas' methods if they are at least as accurate as a baseline.
 
-A method at its settings is a curve of points (Top-1 of the larger networks, mean NFR); between neighboring settings it
-is a straight line, which is what shipping one of the two families at random would come to on average. The lowest NFR
-of all curves at Top-1 >= T is at a point or where a line crosses T.
+A method at its settings is a curve of points (Top-1 of the larger networks, mean NFR). Between neighboring settings it
+is a straight line, which is the mean result of shipping one of the two families at random. The lowest NFR of all curves
+at Top-1 >= T is at a point, or at the place where a line crosses T.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """The lowest NFR at the baseline's Top-1 and its ratio to the baseline's NFR; None where it is not reached.
+    """The lowest NFR at the baseline's Top-1, and its ratio to the baseline's NFR; None if that Top-1 is not reached.
 
-    rows: the row that has it, or the two between which it lies
+    rows: the row that has it, or the two rows between which it lies
     """
 
     rows: tuple[Row, ...]
@@ -55,7 +55,7 @@ class Matched:
 
 
 def curves(measured: Mapping[str, Measures]) -> list[Curve]:
-    """The curves of regnas' methods among the rows of the tables and those of the front."""
+    """Return the curves of regnas' methods, from the rows of the tables and of the front."""
     rows = [one.row for one in measured.values() if one.row.group in ("family", "front") and one.row.method in REGNAS]
     found = []
     for of_method in by_method(rows).values():
@@ -72,7 +72,7 @@ def curve(settings: Sequence[Measures]) -> Curve:
 
 
 def at_matched_top1(regnas: Sequence[Curve], baseline: Measures) -> Matched:
-    """The front of regnas against one baseline, everything resampled together.
+    """Compare the front of regnas with one baseline, everything resampled together.
 
     A resample in which no curve reaches the baseline counts as infinitely many flips.
     """
@@ -87,7 +87,7 @@ def at_matched_top1(regnas: Sequence[Curve], baseline: Measures) -> Matched:
 
 
 def _lowest(one: Curve, wanted: Rates) -> list[Place]:
-    """For each setting, and each line between two, the NFR [1 + B] at Top-1 >= wanted; infinite where there is none."""
+    """Return the NFR [1 + B] at Top-1 >= wanted of each setting and each line between two; infinite if none."""
     reached = one.top1 >= wanted[:, None] - ROUNDING  # [1 + B, K]
     points = np.where(reached, one.nfr, np.inf)
     places: list[Place] = [((row,), points[:, index]) for index, row in enumerate(one.rows)]

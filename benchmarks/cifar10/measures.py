@@ -1,8 +1,8 @@
-"""Rates of every row, each a mean over its seeds, with one paired bootstrap over the samples for all of them.
+"""Compute the rates of every row, each a mean over its seeds, with one paired bootstrap over the samples for all.
 
-A resample draws samples once, and all rows and seeds are seen through it: what they share cancels in differences and
-ratios. Its interval says what other samples might have shown of these trainings; the spread over seeds, which stands
-beside it, says what other trainings might have.
+A resample draws samples once and applies to all rows and seeds, so common parts cancel in differences and ratios. The
+interval describes the effect of other samples on these trainings. The spread over seeds, beside it, describes the
+effect of other trainings.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A number with what resamples [B] make of it; ``by_seed`` where it is a mean over seeds."""
+    """A number with its values under resamples [B]; ``by_seed`` if it is a mean over seeds."""
 
     value: float
     draws: Rates
     by_seed: tuple[float, ...] = ()
 
     def minus(self, other: Estimate) -> Estimate:
-        """Paired by seed: both must come from the same seeds, in the same order."""
+        """Return the difference, paired by seed: both must come from the same seeds, in the same order."""
         by_seed = tuple(one - two for one, two in zip(self.by_seed, other.by_seed, strict=True))
         return Estimate(self.value - other.value, self.draws - other.draws, by_seed)
 
     def over(self, other: Estimate) -> Estimate | None:
-        """The ratio of two means; None where the other is 0, and infinite in a resample where it is."""
+        """Return the ratio of two means; None if the other is 0, and infinite in resamples in which it is 0."""
         if other.value == 0:
             return None
         infinite = np.full_like(self.draws, np.inf)
@@ -45,7 +45,7 @@ class Estimate:
 
     @property
     def bounds(self) -> list[float | None]:
-        """The 95 % interval; a bound beyond all numbers is None."""
+        """The 95 % interval; an infinite bound is None."""
         if np.isfinite(self.draws).all():
             return list(interval(self.draws))
         ends = np.quantile(self.draws, [0.025, 0.975], method="inverted_cdf")  # never between two draws: inf - inf
@@ -75,7 +75,7 @@ class Measures:
     nfr_draws: Rates
 
     def estimate(self, rate: Callable[[Rates, Rates], Rates]) -> Estimate:
-        """The mean over seeds of a rate that is made of Top-1 [..., S, M] and NFR [..., S, P]: [..., S]."""
+        """Return the mean over seeds of a rate [..., S] that is computed from Top-1 [..., S, M] and NFR [..., S, P]."""
         by_seed = rate(self.top1, self.nfr)  # [S]
         draws = rate(self.top1_draws, self.nfr_draws).mean(axis=-1)  # [B]
         return Estimate(float(by_seed.mean()), draws, tuple(by_seed.tolist()))
@@ -99,14 +99,14 @@ class Measures:
         return self.estimate(lambda top1, nfr: top1[..., member])
 
     def gain(self, member: int) -> Estimate:
-        """Top-1 of a member above that of the next smaller one."""
+        """Return Top-1 of a member minus that of the next smaller one."""
         return self.estimate(lambda top1, nfr: top1[..., member] - top1[..., member - 1])
 
     def mean_top1(self) -> Estimate:
         return self.estimate(lambda top1, nfr: top1.mean(axis=-1))
 
     def larger_top1(self) -> Estimate:
-        """Top-1 of the larger network, mean over the pairs: the accuracy that the flips come with."""
+        """Return Top-1 of the larger network, as a mean over the pairs."""
         larger = [high for _, high in self.pairs]
         return self.estimate(lambda top1, nfr: top1[..., larger].mean(axis=-1))
 
@@ -121,7 +121,7 @@ class Measures:
         return self.estimate(lambda top1, nfr: nfr[..., pair])
 
     def pair_pfr(self, pair: int) -> Estimate:
-        """PFR = NFR + Top-1 of the larger - Top-1 of the smaller."""
+        """Return PFR = NFR + Top-1 of the larger - Top-1 of the smaller."""
         low, high = self.pairs[pair]
         return self.estimate(lambda top1, nfr: nfr[..., pair] + top1[..., high] - top1[..., low])
 
@@ -131,13 +131,13 @@ class Measures:
 
 
 def relative(nfr: Rates, smaller_top1: Rates, larger_top1: Rates) -> Rates:
-    """NFR / (Top-1 of the smaller * error rate of the larger), 0 where nothing can flip."""
+    """Return NFR / (Top-1 of the smaller * error rate of the larger); 0 if nothing can flip."""
     chance = smaller_top1 * (1 - larger_top1)
     return np.divide(nfr, chance, out=np.zeros_like(nfr), where=chance > 0)
 
 
 def measure(recorded: Recorded, resamples: int = RESAMPLES) -> dict[str, Measures]:
-    """The measures of every row by its name, all under the same resamples."""
+    """Return the measures of every row by its name, all under the same resamples."""
     blocks = [_indicators(family.report) for row in recorded.rows for family in row.families]  # [N, M + P] each
     values = np.concatenate(blocks, axis=1).astype(np.float64)  # [N, C]
     means, draws = values.mean(axis=0), bootstrap_means(values, recorded.clusters, resamples)  # [C], [B, C]
@@ -156,6 +156,6 @@ def measure(recorded: Recorded, resamples: int = RESAMPLES) -> dict[str, Measure
 
 
 def _indicators(right: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[M, N] -> [N, M + P]: each member right, then each pair flipped from right to wrong."""
+    """Return 1 for each correct member, then for each pair that flips from correct to wrong: [M, N] -> [N, M + P]."""
     flips = [right[low] & ~right[high] for low, high in pairs_of(len(right))]
     return np.stack([*right, *flips], axis=1)

@@ -1,4 +1,4 @@
-"""Error rate against flips of all rows, and flips against the gap in accuracy with and without shared weights."""
+"""Draw error rate against flips of all rows, and flips against the gap in accuracy with and without shared weights."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ Points = Sequence[Mapping[str, Any]]
 
 
 def front_figure(points: Points) -> Figure:
-    """A line a method through its settings, crosses for intervals, regnas' methods filled, and their Pareto front.
+    """Draw one line per method through its settings, with intervals, and the Pareto front of regnas' methods.
 
-    The settings stand beside their points; a ring marks the one that the search split chose.
+    Points of regnas' methods are filled. The settings are beside their points, and a ring marks the setting that the
+    search split chose.
     """
     methods = list(dict.fromkeys(point["method"] for point in points))
     figure = Figure(figsize=(WIDTH, 5.4), layout="constrained")
@@ -38,7 +39,7 @@ def front_figure(points: Points) -> Figure:
         [line] = axes.step(
             [x for x, _ in corners],
             [y for _, y in corners],
-            where="post",  # what lies to the right of a point of the front and above it is beaten by it
+            where="post",  # a point of the front beats everything to the right of it and above it
             color=INK,
             linewidth=1.1,
             alpha=0.7,
@@ -60,7 +61,7 @@ def _position(point: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _draw_method(axes: Axes, index: int, settings: Points) -> Line2D:
-    # 7 markers and 7 colors that shift against each other: 49 looks before one comes back
+    # 7 markers and 7 colors that shift against each other: 49 combinations before one repeats
     color = COLORS[(index + index // len(MARKERS)) % len(COLORS)]
     places = np.array([_position(point) for point in settings])  # [K, 2]
     bars = [_bars([point[key] for point in settings]) for key in ("error_rate", "mean_nfr")]
@@ -89,7 +90,7 @@ def _draw_method(axes: Axes, index: int, settings: Points) -> Line2D:
 
 
 def _bars(measures: Points) -> np.ndarray:
-    """Lengths of error bars [2, K]; the interval of a rate of 0 may end at the rate itself, up to rounding."""
+    """Return the lengths of error bars [2, K]; the interval of a rate of 0 may end at the rate, up to rounding."""
     means = np.array([measure["mean"] for measure in measures])
     low, high = np.array([measure["interval"] for measure in measures]).T
     lengths: np.ndarray = 100 * np.maximum(0, np.stack([means - low, high - means]))
@@ -97,7 +98,7 @@ def _bars(measures: Points) -> np.ndarray:
 
 
 def _draw_chosen(axes: Axes, points: Points) -> list[Line2D]:
-    """Of methods with several settings; where there is only one, nothing was chosen."""
+    """Mark the chosen settings of methods with several settings."""
     places = [_position(point) for point in points if point["chosen"] and _of_several(point, points)]
     if not places:
         return []
@@ -154,7 +155,7 @@ SHARING_TITLES = {"independent": "independent networks", "supernet": "sub-networ
 
 
 def sharing_figure(found: Mapping[str, Any]) -> Figure:
-    """Two clouds of pairs with their lines by least squares: NFR, and relative NFR."""
+    """Draw two clouds of pairs with their lines by least squares: NFR, and relative NFR."""
     figure = Figure(figsize=(WIDTH, 4.0), layout="constrained")
     panels = figure.subplots(1, 2)
     for axes, key, label in zip(panels, ("nfr", "relative_nfr"), ("NFR (%)", "relative NFR (%)"), strict=True):

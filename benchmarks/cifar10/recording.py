@@ -1,7 +1,7 @@
-"""What the stages of the study share: the data, the run folders, and the rows that they leave behind.
+"""The common part of the stages of the study: the data, the run folders, and the rows that they record.
 
-A row is one family of networks, made in one way with one seed: RUNS/rows/<row>/seed-<s> holds row.json (what it is and
-what it cost) and, for the search and the report split, the predictions of every member.
+A row is one family of networks, made by one method with one seed. RUNS/rows/<row>/seed-<s> holds row.json (its
+description and costs) and, for the search and the report split, the predictions of every member.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ ROW = "row.json"
 
 @dataclass(frozen=True)
 class Study:
-    """Where the images are and where the runs go."""
+    """The folders of the images and of the runs."""
 
     images: Path
     runs: Path
 
     def job(self, folder: str, seed: int, *assignments: str) -> Job:
-        """A run folder with the settings of study.toml, opened or begun."""
+        """Open or start a run folder with the settings of study.toml."""
         config = self.config(seed, *assignments)
         torch.set_num_threads(config.values.machine.threads)
         device = torch.device("cpu")
@@ -47,7 +47,7 @@ class Study:
         return prepare(config, run, None, ())
 
     def config(self, seed: int, *assignments: str) -> LoadedConfig[Any]:
-        """The settings of study.toml, changed by ``assignments``."""
+        """Load the settings of study.toml, changed by ``assignments``."""
         data = f'data={{ name = "image_folder", path = "{self.images.resolve()}", size = 32 }}'
         return load_config(str(HERE / "study.toml"), [data, f"seed={seed}", *assignments])
 
@@ -71,7 +71,7 @@ class Study:
         search_macs: int = 0,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Predict both splits with every member, and say what the row is; the description last."""
+        """Predict both splits with every member, and write the description of the row last."""
         place = self.place(row, seed)
         for name, network in networks.items():
             for split in (job.splits.search, job.splits.report):
@@ -107,6 +107,6 @@ def load_family(path: Path) -> dict[str, Architecture]:
 
 
 def search_macs(job: Job, splits: Splits, candidates: list[Architecture]) -> int:
-    """Multiply-adds of evaluating candidates: their calibration and the search split."""
+    """Return the multiply-adds of evaluating candidates: their calibration and the search split."""
     images = len(splits.search) + job.calibration_images.candidates
     return images * sum(job.space.cost(architecture).macs for architecture in candidates)

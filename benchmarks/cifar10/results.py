@@ -1,4 +1,4 @@
-"""From the recorded rows to one JSON value that the page and the figures are made of.
+"""Turn the recorded rows into one JSON value, from which the page and the figures are made.
 
 Rates are fractions. A measure is ``{"mean", "interval", "spread", "values"}``: the mean over seeds, its 95 % interval
 over samples, the standard deviation over seeds (None for one seed), and the value of each seed.
@@ -82,7 +82,7 @@ def _samples(recorded: Recorded, split: str) -> int:
 
 
 def _row(one: Measures, independent: Measures | None) -> dict[str, Any]:
-    """All that is known of a row; costs are means over its seeds."""
+    """Return all facts about a row; costs are means over its seeds."""
     row, families = one.row, one.row.families
     base = independent.row.training_macs if independent else 0
     of_independent = one.mean_nfr().over(independent.mean_nfr()) if independent else None
@@ -136,7 +136,7 @@ def _choice(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _front(measured: Mapping[str, Measures], recorded: Recorded, picked: Sequence[str]) -> list[dict[str, Any]]:
-    """A point for each row and setting; ``on_front``: on the Pareto front of regnas' rows."""
+    """Return a point for each row and setting; ``on_front`` says whether it is on the Pareto front of regnas' rows."""
     rows = _ordered([*recorded.of_group("family"), *recorded.of_group("front")])
     points: list[dict[str, Any]] = [
         {
@@ -160,7 +160,7 @@ def _front(measured: Mapping[str, Measures], recorded: Recorded, picked: Sequenc
 def _match(
     family: Mapping[str, Sequence[Row]], measured: Mapping[str, Measures], regnas: Sequence[Curve]
 ) -> list[dict[str, Any]]:
-    """Every baseline at each of its settings against the front of regnas."""
+    """Compare every baseline, at each of its settings, with the front of regnas."""
     if not regnas:
         return []
     return [
@@ -178,7 +178,7 @@ def _match(
 
 
 def _ablation(row: Row, measured: Mapping[str, Measures]) -> dict[str, Any]:
-    """Differences to the row that the settings name, over the seeds that both have; None where there is nothing."""
+    """Return the differences to the row that the settings name, over common seeds; None without such seeds."""
     against = row.settings.get("against")
     other = measured.get(str(against))
     seeds = [seed for seed in row.seeds if other and seed in other.seeds]

@@ -1,4 +1,4 @@
-"""What the study recorded: a row for each way of getting a family, with the families of its seeds."""
+"""Read the rows that the study recorded: one per method, with the families of its seeds."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FAMILY_KEYS = ("seed", "macs", "architectures", "training_macs", "search_macs", 
 class Family:
     """The networks of one seed, from the smallest to the largest.
 
-    macs, architectures: of each of the M members
-    search, report: [M, N] of each split, whether the member has the sample right
+    macs, architectures: those of each of the M members
+    search, report: [M, N] for each split, whether the member is correct on the sample
     """
 
     seed: int
@@ -40,7 +40,7 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """``name`` is a method, or a method at one of its settings: ``interpolation@0.25``."""
+    """A method, or a method at one of its settings, such as ``interpolation@0.25``, with its families."""
 
     name: str
     title: str
@@ -55,12 +55,12 @@ class Row:
 
     @property
     def setting(self) -> str:
-        """What stands behind the @, or nothing."""
+        """The part of the name after the @, or an empty text."""
         return self.name.partition("@")[2]
 
     @property
     def place(self) -> tuple[float, str]:
-        """Where the row stands among the settings of its method: numbers by size, then the rest by name."""
+        """The place of the row among the settings of its method: numbers by size, then texts by name."""
         try:
             return float(self.setting), ""
         except ValueError:
@@ -81,7 +81,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """All rows on the same N samples of the report split; ``clusters`` [N] where samples stand or fall together."""
+    """All rows on the same N samples of the report split; ``clusters`` [N] if samples depend on one another."""
 
     rows: tuple[Row, ...]
     clusters: NDArray[np.int64] | None
@@ -91,12 +91,12 @@ class Recorded:
 
 
 def pairs_of(members: int) -> list[tuple[int, int]]:
-    """Every smaller and larger member, neighbors first: (0, 1), (1, 2), (0, 2)."""
+    """Return every pair of a smaller and a larger member, neighbors first: (0, 1), (1, 2), (0, 2)."""
     return [(low, low + distance) for distance in range(1, members) for low in range(members - distance)]
 
 
 def read_rows(runs: Path) -> Recorded:
-    """Every finished family below ``runs``/rows; one without row.json, which is written last, is not finished."""
+    """Read every finished family below ``runs``/rows; one without row.json, which is written last, is unfinished."""
     facts: dict[str, list[tuple[Path, Mapping[str, Any]]]] = defaultdict(list)
     for path in sorted(runs.glob("rows/*/seed-*/row.json")):
         table = _checked(read_json(path), path)
@@ -110,7 +110,7 @@ def read_rows(runs: Path) -> Recorded:
 
 
 class _Reader:
-    """Keeps the samples of the report split that came first: all other predictions are brought into their order."""
+    """Reads predictions and brings them into the order of the first ones."""
 
     def __init__(self) -> None:
         self.first: Predictions | None = None

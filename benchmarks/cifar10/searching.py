@@ -1,4 +1,4 @@
-"""The rows that only search: a trained supernet, families by several rewards."""
+"""Record the rows that only search a trained supernet: families by several rewards."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Rows:
         contained: bool = True,
         budgets: dict[str, Budget] | None = None,
     ) -> None:
-        """Search a family, smallest first, unless the row is there; every reward with the same draws."""
+        """Search a family, smallest first, unless the row exists; all rewards use the same draws."""
         if self.study.has(row, self.seed):
             return
         began = time.monotonic()

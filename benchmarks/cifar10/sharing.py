@@ -1,8 +1,8 @@
-"""Do networks that share weights flip less at the same gap in accuracy? (REG-NAS supplement, figure 1)
+"""Measure whether networks that share weights flip less at the same gap in accuracy (REG-NAS supplement, figure 1).
 
 Every pair of a family is a point: the absolute gap in Top-1 and its NFR. Each cloud gets a line by least squares,
-NFR = a + b * gap, and the clouds are compared where both have points. Pairs of one family share networks, so whole
-families are resampled for the intervals.
+NFR = a + b * gap. The clouds are compared at gaps at which both have points. Pairs of one family share networks, so
+whole families are resampled for the intervals.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Cloud:
 
 
 def sharing(measured: Sequence[Measures]) -> dict[str, Any] | None:
-    """Points, lines and differences (independent minus supernet) of both clouds."""
+    """Return the points, lines and differences (independent minus supernet) of both clouds."""
     clouds = {name: cloud([one for one in measured if one.row.name.startswith(CLOUDS[name])]) for name in CLOUDS}
     if not any(one.gaps for one in clouds.values()):
         return None
@@ -53,7 +53,7 @@ def sharing(measured: Sequence[Measures]) -> dict[str, Any] | None:
 
 
 def cloud(measured: Sequence[Measures]) -> Cloud:
-    """A family is a row at one seed."""
+    """Return the cloud of the pairs of families, each a row at one seed."""
     found = Cloud([], [], [])
     for one in measured:
         low, high = (list(side) for side in zip(*one.pairs, strict=True))
@@ -65,9 +65,9 @@ def cloud(measured: Sequence[Measures]) -> Cloud:
 
 
 def lines(gaps: Sequence[Rates], values: Sequence[Rates], weights: Rates) -> Rates:
-    """Least squares with each family taken weights [B, F] times: [B, 2], intercept and slope.
+    """Fit lines by least squares with each family taken ``weights`` [B, F] times; return intercepts and slopes [B, 2].
 
-    Where all gaps are the same the slope is not defined, and 0 is taken.
+    If all gaps are the same, the slope is not defined, and 0 is used.
     """
     sums = np.array(
         [[len(x), x.sum(), y.sum(), (x * x).sum(), (x * y).sum()] for x, y in zip(gaps, values, strict=True)]
@@ -86,7 +86,7 @@ def _line_json(one: Cloud, key: str) -> dict[str, float] | None:
 
 
 def _differences(independent: Cloud, supernet: Cloud) -> list[dict[str, Any]]:
-    """At gaps that both clouds have; none where they do not meet. A single family has no interval."""
+    """Return the differences at gaps that both clouds have; none without such gaps. A single family has no interval."""
     edges = [(np.concatenate(one.gaps).min(), np.concatenate(one.gaps).max()) for one in (independent, supernet)]
     low, high = max(edge[0] for edge in edges), min(edge[1] for edge in edges)
     if low > high:

@@ -1,10 +1,10 @@
-"""What a family is worth on CIFAR-10: trains, searches and records every row of the study.
+"""Train, search and record every row of the study on CIFAR-10.
 
     python benchmarks/cifar10/study.py --images CIFAR10 --runs RUNS
     python benchmarks/cifar10/tables.py --runs RUNS
 
-CIFAR10 is a folder with train/<class>/*.jpg and test/<class>/*.jpg. All of it takes about five hours on one core; what
-is there already is not done again, so that it can be killed at any time. --only and --seed do a part of it, for several
+CIFAR10 is a folder with train/<class>/*.jpg and test/<class>/*.jpg. The whole study takes about five hours on one core.
+Existing results are not computed again, so it can be killed at any time. --only and --seed do a part of it, for several
 processes side by side once the families of seed 0 are found. tables.py makes the tables and figures from the rows.
 """
 

@@ -1,9 +1,9 @@
-"""The study on CIFAR-10 as published: tables, figures and whether its bars are met.
+"""Publish the study on CIFAR-10: tables, figures and whether its bars are met.
 
     python benchmarks/cifar10/tables.py --runs RUNS
 
 reads the predictions that study.py recorded under RUNS/rows and writes results.json, README.md and the figures
-(front, sharing; SVG and PNG) beside this file. notes.md, if it is there, becomes a part of README.md.
+(front, sharing; SVG and PNG) beside this file. notes.md, if it exists, becomes a part of README.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def publish(runs: Path, out: Path) -> dict[str, Any]:
-    """Write everything; the page, which names the other files, last."""
+    """Write all files, and last the page, which names the others."""
     found = results(read_rows(runs))
     notes = out / "notes.md"
     page = markdown(found, notes.read_text() if notes.exists() else "")

@@ -1,4 +1,4 @@
-"""Does a larger weight of the flips in the reward find fewer flips and less accuracy? (REG-NAS supplement, table 1)"""
+"""Measure whether a larger weight of flips gives fewer flips and less accuracy (REG-NAS supplement, table 1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAPER = {
 
 
 def tradeoff(measured: Sequence[Measures]) -> dict[str, Any] | None:
-    """A line for each ratio, and whether Top-1 of the largest member and mean NFR fall as the ratio grows."""
+    """Return a row for each ratio, and whether Top-1 of the largest member and mean NFR fall as the ratio grows."""
     if not measured:
         return None
     ordered = sorted(measured, key=lambda one: one.row.place)
@@ -74,7 +74,7 @@ def _order(ratios: Sequence[float], estimates: Sequence[Estimate], paper: Sequen
 
 
 def spearman(ratios: Sequence[float], values: Rates) -> Rates:
-    """Rank correlation of values [B, K] with the K ratios: [B]; NaN where all values, or all ratios, are the same."""
+    """Return the rank correlation [B] of values [B, K] with the K ratios; NaN if all values or all ratios are equal."""
     ranks = rankdata(values, axis=1)
     ranks -= ranks.mean(axis=1, keepdims=True)
     places = rankdata(ratios)

@@ -1,6 +1,6 @@
-"""The rows of trained shared weights: PC-aware training of the supernet, polishing, interpolation, and the ablation.
+"""Record the rows of trained shared weights: PC-aware training, polishing, interpolation, and the ablation.
 
-All of them stand for the architectures of the REG-NAS family of the first seed, so that rows differ in weights only.
+All of them use the architectures of the REG-NAS family of the first seed, so the rows differ only in their weights.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ FURTHER = {
 
 
 def pc_training_row(study: Study, seed: int) -> None:
-    """A supernet that is the plain one up to two thirds, and has the congruence lesson from there on."""
+    """Record a supernet that is the plain one up to two thirds, and has the congruence lesson from there on."""
     if study.has("pc_training", seed):
         return
     job = study.job(f"pc-{seed}", seed, LATE_LESSON)
@@ -110,7 +110,7 @@ def ablation_rows(study: Study, seed: int, labels: list[str]) -> None:
 
 
 class Polishing:
-    """What ``regnas polish`` trains, with every point of the line as a row."""
+    """The training of ``regnas polish``, with every point of the line as a row."""
 
     def __init__(self, study: Study, seed: int, variant: Variant) -> None:
         self.study = study
@@ -125,7 +125,7 @@ class Polishing:
         self._supernet_macs = supernet_training_macs(self.job)
 
     def begin_from(self, other: Polishing) -> None:
-        """The common part and the plain end are the same whatever the later lesson is."""
+        """Start from the common part and the plain end of another training, which do not depend on the later lesson."""
         for end in ("shared", "plain"):
             copy_checkpoints(other.folder / end, self.folder / end)
 
@@ -158,7 +158,7 @@ class Polishing:
 
 
 def sharing_rows(study: Study, seed: int, families: int = 4) -> None:
-    """Families drawn by chance from the plain supernet: what sharing weights does before anything is chosen."""
+    """Record random families of the plain supernet, which show the effect of shared weights without any choice."""
     job = study.job(f"plain-{seed}", seed)
     supernet = train_supernet(job)
     for number in range(families):

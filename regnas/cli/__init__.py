@@ -1,6 +1,6 @@
 """The commands: read the arguments, call the library, turn errors into one line and an exit code.
 
-Each module adds its commands to the application. A command imports the library when it is called: it starts quickly
+Each module adds its commands to the application. A command imports the library when it is called, so it starts quickly
 and needs only the packages that it uses.
 """
 
@@ -70,7 +70,7 @@ def _outcome(arguments: list[str], debug: bool) -> tuple[int, list[str]]:
 
 
 def _call(arguments: list[str]) -> int:
-    """Run the command; it ends when what it printed has been written."""
+    """Run the command, and flush standard output."""
     try:
         app(arguments, prog_name="regnas")
         code = 0

@@ -1,4 +1,4 @@
-"""The application that the commands belong to, and the options that several of them share."""
+"""The application that all commands belong to, and the options that several of them share."""
 
 from __future__ import annotations
 

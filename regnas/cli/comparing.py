@@ -26,7 +26,8 @@ STANDARD_OUTPUT = Path("-")
 @app.command()
 def compare(
     files: Annotated[
-        list[Path], typer.Argument(help=f"At least two, from old to new: {PREDICTIONS}.", metavar="FILES...")
+        list[Path],
+        typer.Argument(help=f"At least two prediction files, from old to new: {PREDICTIONS}.", metavar="FILES..."),
     ],
     as_json: Json = False,
     ids: Annotated[bool, typer.Option("--ids", help="Add the ids of all flipped samples to the JSON object.")] = False,
@@ -34,7 +35,7 @@ def compare(
     html: Html = None,
     junit: Junit = None,
 ) -> None:
-    """Count the flips between models: for every pair, and for the classes and slices that regressed."""
+    """Count the flips between models, for every pair and for the classes and slices that regressed."""
     paths = {"--markdown": markdown, "--html": html, "--junit": junit}
     _check_outputs(files, paths, as_json)
     if ids and not as_json:
@@ -69,13 +70,13 @@ def gate(
         float | None, typer.Option(help="Minimum accuracy gain; negative values allow a loss.", metavar="DIFFERENCE")
     ] = None,
     allow_unresolved: Annotated[
-        bool, typer.Option("--allow-unresolved", help="Do not fail if the samples are too few to tell.")
+        bool, typer.Option("--allow-unresolved", help="Do not fail if there are too few samples to decide.")
     ] = False,
     as_json: Json = False,
     markdown: Markdown = None,
     junit: Junit = None,
 ) -> None:
-    """Decide by intervals whether a new model may replace an old one: exit code 0 for pass, 6 otherwise."""
+    """Decide by 95 % intervals whether a new model may replace an old one. Exit code: 0 for pass, 6 otherwise."""
     paths = {"--markdown": markdown, "--junit": junit}
     _check_outputs([old, new], paths, as_json)
 

@@ -39,7 +39,7 @@ EXAMPLES = {
 class GroupedCommands(TyperGroup):
     """Shows the commands in panels, each with an example, and their help texts literally.
 
-    Typer reads help texts as markup: without escapes, a text such as "a key of [polish]" loses its last word.
+    Typer reads help texts as markup. Without escapes, a text such as "a key of [polish]" would lose its last word.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -57,7 +57,7 @@ class GroupedCommands(TyperGroup):
             command.help = escape(command.help or "")
             for parameter in command.params:
                 if text := getattr(parameter, "help", None):
-                    setattr(parameter, "help", escape(text))  # noqa: B010 (options and arguments have it, their base has not)
+                    setattr(parameter, "help", escape(text))  # noqa: B010 (the base class does not declare it)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in the order of the panels."""

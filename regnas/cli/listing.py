@@ -79,6 +79,7 @@ def all_registries() -> tuple[Registry[Any], ...]:
 
 
 def registered_parts() -> Parts:
+    """Return the descriptions of all parts, from the registries."""
     return {registry.kind: registry.summaries() for registry in all_registries()}
 
 
@@ -89,6 +90,7 @@ def write_parts() -> None:
 
 
 def shipped_parts() -> Parts:
+    """Return the descriptions in ``parts.json``."""
     parts: Parts = json.loads((resources.files("regnas.cli") / PARTS).read_text(encoding="utf-8"))
     return parts
 

@@ -1,10 +1,10 @@
-"""Standard output and standard error that may be closed, full, broken pipes or not UTF-8.
+"""Print on standard output and standard error, which may be closed, full, broken pipes or not UTF-8.
 
-The commands print as usual. While a command runs, ``guarded_streams`` stands in front of both streams:
+The commands print as usual. While a command runs, ``guarded_streams`` replaces both streams:
 
-- Standard output that cannot be written ends the command: what it says would be lost. A pipe that nobody reads any
-  more ends it silently with 128 + SIGPIPE, as it ends other programs.
-- Standard error that cannot be written is left alone: it carries progress and messages, and no results.
+- If standard output cannot be written, the command ends, because its result would be lost. If the reader of a pipe is
+  gone, it ends silently with 128 + SIGPIPE, as other programs do.
+- If standard error cannot be written, the command continues, because standard error has only progress and messages.
 - Characters that the encoding of a stream lacks become ASCII.
 """
 
@@ -28,7 +28,7 @@ from regnas.runtime.printable import without_controls
 
 PIPED_WIDTH = 140  # if the output is not a terminal and COLUMNS is not set; rich would assume 80 and cut names
 REDIRECT = "Redirect it to a file that can be written, or to /dev/null."
-# What tables, help texts and messages contain beside ASCII; everything else becomes an escape.
+# The characters beside ASCII in tables, help texts and messages; all others become escapes.
 ASCII = str.maketrans(
     {"─": "-", "━": "=", "│": "|", "┃": "|", "…": "...", "→": "->", "–": "-", "−": "-", "·": "-", "×": "x", "±": "+-"}
     | dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼╷╵╴╶╸╺", "+")
@@ -41,15 +41,15 @@ class BrokenOutput(RegnasError):
     exit_code = 128 + signal.SIGPIPE
 
     def __init__(self) -> None:
-        super().__init__()  # of no problems: there is nothing to say
+        super().__init__()  # no problems, so that nothing is printed
 
 
 @contextmanager
 def guarded_streams() -> Iterator[None]:
-    """Guard ``sys.stdout`` and ``sys.stderr`` for the length of the block.
+    """Guard ``sys.stdout`` and ``sys.stderr`` inside the block.
 
-    What a closed stream would have as its number is given to /dev/null. The next file that is opened would get it
-    otherwise, and whatever a library prints would end up in that file.
+    The file descriptor of a closed stream is given to /dev/null. Otherwise the next opened file would get it, and the
+    output of a library would end up in that file.
     """
     before = sys.stdout, sys.stderr
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
@@ -74,18 +74,18 @@ def say(text: str, error: bool = False) -> None:
 
 
 def wide_console() -> Console:
-    """Return a console as wide as the terminal or COLUMNS, or else wide enough for most tables."""
+    """Return a console as wide as the terminal or COLUMNS; without either, wide enough for most tables."""
     chosen = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
     return Console(width=None if chosen else PIPED_WIDTH)
 
 
 class _Guarded(io.TextIOBase):
-    """A text stream in front of another one; it has no ``buffer``, which would lead around it."""
+    """A text stream that guards another one; it has no ``buffer``, which would bypass it."""
 
     def __init__(self, stream: TextIO | None, required: bool) -> None:
         self._stream = stream
         self._required = required
-        self._error: OSError | None = None  # why the stream was given up
+        self._error: OSError | None = None  # the reason why the stream was given up
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
@@ -128,7 +128,7 @@ class _Guarded(io.TextIOBase):
         return text
 
     def _lose(self, error: OSError | None) -> None:
-        """Give up the stream. What it still holds goes to /dev/null: Python would complain about it at its end."""
+        """Give up the stream. Its unwritten text goes to /dev/null, because Python would report it at the exit."""
         stream, self._stream, self._error = self._stream, None, error
         if stream is not None:
             with suppress(OSError, ValueError):
@@ -143,7 +143,7 @@ class _Guarded(io.TextIOBase):
 
 
 class _WithoutControls:
-    """A table whose texts have no control characters: those of its styles are added later, by the console."""
+    """A table whose texts have no control characters; the console adds those of its styles later."""
 
     def __init__(self, table: RenderableType) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, plain lines elsewhere, for work that takes more than two seconds."""
+"""Show progress on standard error: a bar on a terminal, otherwise lines for work of more than two seconds."""
 
 from __future__ import annotations
 
@@ -84,4 +84,4 @@ class _Lines:
         self.print(f"{line}, {event.note}" if event.note else line)
 
     def stop(self) -> None:
-        """Do nothing: lines need no end."""
+        """Do nothing, because lines need no end."""

@@ -40,7 +40,7 @@ def run(
     tune: Tune = False,
     allow_inexact: Inexact = False,
 ) -> None:
-    """Build a family, from a data set to a report: train, search, export, baselines, report."""
+    """Build a family from a data set: train, search, polish, export, train the baselines, write the report."""
     from regnas.runs import api
 
     with continued_by("run", "--resume", *_options(executor=executor, tune=tune, allow_inexact=allow_inexact)):
@@ -141,7 +141,7 @@ def polish(
 def baselines(
     target: Target, out: Out = None, set: Sets = None, tune: Tune = False, allow_inexact: Inexact = False
 ) -> None:
-    """Train the baselines, which are what you would do without a family."""
+    """Train the baselines: the networks that you would use without a family."""
     from regnas.runs import api
 
     with continued_by("baselines", *_options(tune=tune, allow_inexact=allow_inexact)):
@@ -182,7 +182,7 @@ def update(
     ] = None,
     by_epoch: Annotated[
         list[str] | None,
-        typer.Option(help="Draw the flips of a method by epoch; all for every method. Repeatable.", metavar="METHOD"),
+        typer.Option(help="Draw the flips of METHOD by epoch; all draws every method. Repeatable.", metavar="METHOD"),
     ] = None,
     tune: Tune = False,
     resume: Resume = False,
@@ -258,7 +258,7 @@ def _validate_update(name: str, content: dict[str, Any], anchors: Anchors) -> No
 def continued_by(command: str, *options: str) -> Iterator[None]:
     """Postpone signals to safe places; if the run stops and can be continued, print the command that continues it.
 
-    The block prints what the command has to say: a signal that comes after the last safe place changes nothing.
+    The block prints the output of the command, so a signal after the last safe place has no effect.
     """
     from regnas.runs.folder import RunFolder
     from regnas.runtime.processes import current_processes
@@ -293,7 +293,7 @@ def _options(**given: str | float | bool | Sequence[str] | None) -> list[str]:
 
 
 def _print_family(run: Run) -> None:
-    """Print what has changed: the table of the report, or that of the members if there is no report of them."""
+    """Print the table of the report, or that of the members if the report is missing or lacks some of them."""
     from regnas.family.export import family_table
 
     if not _is_main() or run.report_is_current:

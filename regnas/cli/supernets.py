@@ -1,4 +1,4 @@
-"""`import-ofa` and `latency-table`: supernets that others trained, and latencies on this machine."""
+"""`import-ofa` and `latency-table`: supernets of other projects, and latencies on this machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def import_ofa(
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--to", help="The folder for the weights. Default: in the cache folder, ~/.cache/regnas.", metavar="FOLDER"
+            "--to", help="The folder for the weights. Default: a folder in ~/.cache/regnas.", metavar="FOLDER"
         ),
     ] = None,
 ) -> None:
@@ -41,7 +41,7 @@ def import_ofa(
 
     imported, fresh = import_supernet(source, folder or default_store(), file, supernet, name)
     table = describe({"supernet": imported.supernet}, "supernet")
-    say(f"{imported.name} is {'imported' if fresh else 'there already'}: {table}, {imported.classes:,} classes")
+    say(f"{imported.name} is {'imported' if fresh else 'already imported'}: {table}, {imported.classes:,} classes")
     say(f"{imported.path}, sha256 {imported.sha256}")
     say(f'start from it with: weights = "{imported.path if folder else imported.name}"')
 
@@ -55,7 +55,7 @@ def latency_table(
     ] = None,
     set: Sets = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Images per forward pass.", metavar="N")] = 1,
-    threads: Annotated[int | None, typer.Option(help="Default: machine.threads.", metavar="N")] = None,
+    threads: Annotated[int | None, typer.Option(help="CPU threads. Default: machine.threads.", metavar="N")] = None,
     device: Annotated[
         str | None, typer.Option(help="auto, cpu, cuda or mps. Default: machine.device.", metavar="DEVICE")
     ] = None,
@@ -98,7 +98,7 @@ def latency_table(
 
 @contextmanager
 def _repeatable() -> Iterator[None]:
-    """After an interruption, print that the same command continues."""
+    """Print after an interruption that the same command continues."""
     try:
         yield
     except Interrupted:

@@ -1,4 +1,4 @@
-"""Compare models by their predictions: flips, intervals, tables and verdicts. Needs no torch."""
+"""Compare models by their predictions: flips, intervals, tables and verdicts. Does not import torch."""
 
 from regnas.comparison.reading import ReadPredictions, read_predictions
 

@@ -77,7 +77,7 @@ def gate(
     """Decide by intervals whether a new model may replace an old one.
 
     A limit passes if the whole 95 % interval meets it, and fails if the whole interval breaks it. Otherwise the status
-    is "unresolved": the samples are too few to tell.
+    is "unresolved": there are too few samples to decide.
 
     Args:
         old: the predictions of the model in use, in any form that ``compare`` accepts.

@@ -13,7 +13,7 @@ from regnas.comparison.joining import Joined
 from regnas.flips.paired import Bounds, Flips
 from regnas.flips.partitions import Partition
 
-# Of more classes than this, only those that regressed most are listed.
+# If there are more classes, only those that regressed most are listed.
 MOST_PARTS = 1000
 
 
@@ -32,12 +32,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """The classes, or the values of a slice, that regressed most come first.
+    """Flips by class, or by the value of a slice; the parts that regressed most come first.
 
-    They are sorted by the lower end of the interval, so that one flipped sample does not come first; then by the rate,
-    then by value.
+    The parts are sorted by the lower end of the interval, so that a single flipped sample does not come first, then by
+    the rate, then by value.
 
-    left_out: how many further parts there are
+    left_out: the number of further parts
     """
 
     parts: tuple[Part, ...]
@@ -46,7 +46,7 @@ class Breakdown:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What all pairs of a comparison share: N samples, their classes and their slices.
+    """The samples that all pairs of a comparison share, with their classes and slices.
 
     ids: [N]
     """
@@ -57,6 +57,7 @@ class Samples:
 
     @classmethod
     def of(cls, joined: Joined) -> Samples:
+        """Divide the samples by class and by each slice."""
         slices = {name: Partition.of(labels, joined.groups) for name, labels in joined.slices.items()}
         return cls(joined.ids, Partition.of(class_labels(joined), joined.groups), slices)
 

@@ -1,4 +1,4 @@
-"""Classes and clusters from columns: numbers as they are, names numbered."""
+"""Convert columns to classes and clusters: numbers stay unchanged, names are numbered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regnas.flips.ordering import distinct
 
 
 def encode(column: Column) -> Column:
-    """Texts as codes, everything else as it is."""
+    """Convert texts to codes; leave other columns unchanged."""
     if isinstance(column, Coded) or column.dtype.kind != "U":
         return column
     values, codes = distinct(column)
@@ -19,10 +19,10 @@ def encode(column: Column) -> Column:
 
 
 def numbers(column: Column, where: str) -> NDArray[np.int64] | None:
-    """The integers [N] of a column; None where they are names.
+    """Return the integers [N] of a column; None if the column has names.
 
-    Numbers written as texts or with a fraction of zero are integers too: CSV has no types, and pandas turns integers
-    into floats where one is missing. Other fractions are refused, and so is a number that is missing.
+    Numbers that are written as texts or with a fraction of zero are integers too: CSV has no types, and pandas turns
+    integers into floats if one is missing. Other fractions and missing numbers are refused.
     """
     if isinstance(column, Coded):
         values = _numbers_of_texts(column, where)
@@ -31,25 +31,25 @@ def numbers(column: Column, where: str) -> NDArray[np.int64] | None:
         refuse_missing(np.isnan(column), where)
         return _whole(column.astype(np.float64), where)
     if column.dtype.kind == "u" and len(column) and column.max() > np.iinfo(np.int64).max:
-        raise ArtifactError(f"{where} holds {column.max()}, beyond 64 bits")
+        raise ArtifactError(f"{where} must be integers of 64 bits, got {column.max()}")
     return column.astype(np.int64)
 
 
 def complete(names: Coded, where: str) -> Coded:
-    """The same names; none of them may be empty."""
+    """Return the names unchanged; refuse empty names."""
     refuse_missing(np.isin(names.codes, np.flatnonzero(names.values == "")), where)
     return names
 
 
 def merge(first: Coded, second: Coded) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]:
-    """Both numbered by the sorted union of their names: [N], [N], and the names."""
+    """Number two columns by the sorted union of their names; return both columns [N], [N] and the names."""
     union = np.union1d(first.values, second.values)
     of_first, of_second = (np.searchsorted(union, each.values)[each.codes] for each in (first, second))
     return of_first, of_second, tuple(union.tolist())
 
 
 def clusters(column: Column, where: str) -> NDArray[np.int64]:
-    """[N], the cluster of each sample: integers as they are, names by their place in the alphabet."""
+    """Return the cluster of each sample [N]: integers unchanged, names by their place in the alphabet."""
     whole = numbers(column, where)
     if whole is not None:
         return whole
@@ -76,5 +76,5 @@ def _numbers_of_texts(column: Coded, where: str) -> NDArray[np.int64] | None:
 def _whole(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
     broken = values[(values != np.floor(values)) | (np.abs(values) > 2**53)]
     if len(broken):
-        raise ArtifactError(f"{where} holds {broken[0]:g}: classes are integers or names")
+        raise ArtifactError(f"{where} must be integers or names, got {broken[0]:g}")
     return values.astype(np.int64)

@@ -63,7 +63,7 @@ class Pair:
     accuracy_difference_interval: Bounds
     mcnemar_p: float
     mcnemar_p_corrected: float
-    # A hundred models have ten thousand pairs: a pair has views of what all share, and computes the rest on demand.
+    # A hundred models have ten thousand pairs, so a pair has views of shared arrays and computes the rest on demand.
     correct: tuple[Answers, Answers] = field(compare=False)  # of the reference and of the new model, [N] each
     shared: Samples = field(compare=False)
 
@@ -147,7 +147,7 @@ class Comparison:
         return error_rates(self.table)
 
     def __getitem__(self, names: tuple[str, str]) -> Pair:
-        """Return the pair of a reference and a new model: ``comparison["old", "new"]``."""
+        """Return the pair of a reference and a new model, as in ``comparison["old", "new"]``."""
         found = [each for each in self.pairs if (each.reference, each.new) == names]
         if not found:
             raise UnknownName(self._why_unknown(names))
@@ -263,6 +263,6 @@ def compare_joined(joined: Joined) -> Comparison:
 
 
 def error_rates(table: FlipTable) -> tuple[float, ...]:
-    """Return the error rate of each model. Counted, not 1 - accuracy: 47 of 900 is the number nearest to 47 / 900."""
+    """Return the error rate of each model, from counts: 1 - accuracy would not be the float nearest to 47 / 900."""
     wrong = table.samples - np.rint(table.accuracy * table.samples)
     return tuple((wrong / table.samples).tolist())

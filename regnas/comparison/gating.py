@@ -20,7 +20,7 @@ from regnas.flips.closed_forms import LEVEL, Floats, difference_interval, rate_i
 from regnas.flips.paired import Bounds, Flips
 from regnas.flips.partitions import Partition
 
-# A rate that needs more samples than this to be told from its limit counts as equal to the limit.
+# A rate that needs more samples than this to be distinguished from its limit counts as equal to the limit.
 MOST_SAMPLES = 10**12
 
 Status = Literal["pass", "unresolved", "fail"]
@@ -30,7 +30,7 @@ STATUSES: tuple[Status, ...] = ("pass", "unresolved", "fail")  # from the best t
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits that the new model must keep; None: no such limit.
+    """The limits that the new model must meet; None: no such limit.
 
     max_nfr, max_class_nfr: the highest NFR of all samples, and of the samples of any class
     min_accuracy_gain: the minimum of accuracy(new) - accuracy(old); negative values allow a loss
@@ -44,7 +44,9 @@ class Limits:
         ranges = {"max_nfr": (0, 1), "max_class_nfr": (0, 1), "min_accuracy_gain": (-1, 1)}
         values = {name: getattr(self, name) for name in ranges}
         if all(value is None for value in values.values()):
-            raise ConfigurationError(f"a gate needs at least one limit: {', '.join(f'`{name}`' for name in ranges)}")
+            raise ConfigurationError(
+                f"a gate must have at least one limit: {', '.join(f'`{name}`' for name in ranges)}, got none"
+            )
         problems = [
             f"`{name}` must be a fraction between {low} and {high}, got {values[name]!r}. Write 0.02 for 2 %."
             for name, (low, high) in ranges.items()
@@ -82,12 +84,12 @@ class ClassFinding(Finding):
 
 @dataclass(frozen=True)
 class Check:
-    """A limit and what was found. If there are many classes, the finding is the worst one.
+    """A limit and its finding; of a limit on classes, the finding of the worst class.
 
     Attributes:
         limit: "max_nfr", "max_class_nfr" or "min_accuracy_gain".
         bound: the value of the limit.
-        interval_level: the level of each interval; for classes raised so that all of them hold together with 95 %.
+        interval_level: the level of each interval; higher for classes, so that all of them hold together with 95 %.
         finding: the estimate, its interval and the status.
         classes: one finding per class, the worst first, if the limit is about classes.
     """
@@ -107,7 +109,7 @@ class Check:
     def further_samples(self) -> int | None:
         """About how many samples would resolve the limit; None if it is resolved, or cannot be at these rates.
 
-        One class that fails is enough; if no class is over the limit, all classes have to pass.
+        One class that fails is enough; if no class is over the limit, all classes must pass.
         """
         if self.status != "unresolved":
             return None
@@ -124,7 +126,7 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """Whether a new model keeps the limits, as ``regnas.gate`` returns it.
+    """Whether a new model meets the limits, as ``regnas.gate`` returns it.
 
     Attributes:
         reference: the name of the old model, ``new`` that of the new model.

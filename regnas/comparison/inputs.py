@@ -1,4 +1,4 @@
-"""Accept what callers have: predictions as paths, arrays, data frames or ``Predictions``."""
+"""Accept predictions in all forms: paths, arrays, data frames or ``Predictions``."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ def name_models(models: Any) -> dict[str, Any]:
 
 
 def is_path(value: Any) -> bool:
+    """Whether predictions are given as a path."""
     return isinstance(value, str | os.PathLike)
 
 
@@ -94,7 +95,7 @@ def _columns(predictions: Any, classes: Sequence[Any] | None, where: str) -> Pre
 
 
 def looks_like_frame(values: Any) -> bool:
-    """Tell data frames from arrays and series, which have one value per sample."""
+    """Whether values are a data frame, and not an array or a series with one value per sample."""
     kind = type(values)  # because a lazy frame of polars would look for its columns, and warn that this takes long
     return hasattr(kind, "columns") or hasattr(kind, "column_names")
 

@@ -49,7 +49,7 @@ class Joined:
 class Source:
     """A model whose predictions are not read yet.
 
-    read: gets what is known about the samples, and the slices that are known already
+    read: gets the known facts about the samples, and the slices that are known already
     """
 
     name: str
@@ -58,7 +58,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What the caller says about the samples, in the order of ``ids``, or of the first model if ``ids`` is None."""
+    """Facts that the caller gives about the samples, in the order of ``ids``, or of the first model without ``ids``."""
 
     ids: NDArray[Any] | None = None
     target: Column | None = None
@@ -85,9 +85,9 @@ NOTHING = Given()
 
 
 def join(sources: Sequence[Source], given: Given = NOTHING) -> Joined:
-    """Read the models one after another. Of all but the first, keep only which samples they predict correctly."""
+    """Read the models one after another; of all but the first, keep only which samples they predict correctly."""
     if len(sources) < 2:
-        raise ConfigurationError(f"a comparison needs at least two models, got {len(sources)}")
+        raise ConfigurationError(f"a comparison must have at least two models, got {len(sources)}")
     samples = Samples(given.ids, given.target, "unknown" if given.ids is None else "given")
     leader = sources[0].read(samples, given.slices)
     first, classes = leader.predictions, leader.classes
@@ -116,14 +116,14 @@ def join(sources: Sequence[Source], given: Given = NOTHING) -> Joined:
 
 
 def model_names(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Name each model by the stem of its file, with as many folders before it as tell equal stems apart."""
+    """Name each model by the stem of its file, with as many folders before it as equal stems need."""
     whole = [path.absolute().with_suffix("") for path in paths]
     for place, path in enumerate(whole):
         if path in whole[:place]:
             other = paths[whole.index(path)]
             raise ConfigurationError(
-                f'{other} and {paths[place]} would both be called "{stem_of(paths[place])}": give each model a file '
-                "with its own name"
+                f'names of models must differ, got "{stem_of(paths[place])}" for {other} and {paths[place]}. Rename '
+                "one of the files."
             )
     return tuple(_name(path, [each for each in whole if each.name == path.name]) for path in whole)
 
@@ -146,8 +146,9 @@ def _with_common_classes(
         held = {str(each) for each in np.unique(numbered.targets).tolist()}
         if not held & set(classes or other_classes or ()):
             raise ArtifactError(
-                f'"{numbered.model}" numbers the classes ({_examples(sorted(held))}) and "{named.model}" names them '
-                f"({_examples(classes or other_classes or ())}): write them in one way"
+                f"models must write the classes in the same way, got numbers from "
+                f'"{numbered.model}" ({_examples(sorted(held))}) and names from "{named.model}" '
+                f"({_examples(classes or other_classes or ())})"
             )
     first, classes = (first, classes) if classes is not None else _written_out(first)
     other, other_classes = (other, other_classes) if other_classes is not None else _written_out(other)
@@ -158,14 +159,14 @@ def _with_common_classes(
 
 
 def _written_out(predictions: Predictions) -> tuple[Predictions, tuple[str, ...]]:
-    """Take numbers for names: in a file without types, classes called 0, 1 and so on look like numbers."""
+    """Use numbers as names: in a file without types, classes called 0, 1 and so on look like numbers."""
     values = np.union1d(predictions.targets, predictions.predicted)
     targets, predicted = (np.searchsorted(values, each) for each in (predictions.targets, predictions.predicted))
     return predictions.changed(targets=targets, predicted=predicted), tuple(str(each) for each in values.tolist())
 
 
 def with_common_ids(first: Predictions, other: Predictions) -> tuple[Predictions, Predictions]:
-    """Write integer ids as text if the other ids are text: CSV does not tell one from the other."""
+    """Write integer ids as text if the other ids are text, because CSV does not distinguish the two."""
     if first.ids.dtype.kind == other.ids.dtype.kind:
         return first, other
     first, other = (replace(each, ids=each.ids.astype(np.str_)) for each in (first, other))

@@ -66,10 +66,15 @@ def read_predictions(
 ) -> ReadPredictions:
     """Read a prediction file: only the columns that are needed, and scores only if there is no predicted class.
 
-    keep_scores: read the scores in any case, and keep them
-    model: the name of the model; by default the stem of the file
-    without_slices: columns that another file has provided already
-    samples: the ids and targets that are known from elsewhere
+    Args:
+        path: The file.
+        keep_scores: Read the scores in any case, and keep them.
+        model: The name of the model; by default the stem of the file.
+        without_slices: Columns that another file has provided already.
+        samples: The ids and targets that are known from elsewhere.
+
+    Returns:
+        The predictions with their slices.
     """
     called = model if model is not None else stem_of(path)
     needs_ids = samples.naming != "given"
@@ -87,8 +92,17 @@ def read_columns(
 ) -> ReadPredictions:
     """Read and check the predictions of an opened file, or of anything else that has columns.
 
-    where: the start of every error message, such as the path
-    needs_ids: refuse columns without ids; otherwise they are known by their row
+    Args:
+        file: The columns.
+        where: The start of every error message, such as the path.
+        model: The name of the model.
+        keep_scores: Read the scores in any case, and keep them.
+        without_slices: Columns that another file has provided already.
+        samples: The ids and targets that are known from elsewhere.
+        needs_ids: Refuse columns without ids; otherwise, samples without ids are known by their row.
+
+    Returns:
+        The predictions with their slices.
     """
     scores = _scores(file, keep_scores)
     _check_columns(where, file, [ID] * needs_ids + [TARGET] * (samples.target is None))
@@ -118,9 +132,9 @@ def read_columns(
 
 
 def number_classes(read: ReadPredictions, path: Path, classes: Sequence[str]) -> Predictions:
-    """Number the predictions by these classes, if the file names its classes.
+    """Number the predictions by these classes if the file names its classes.
 
-    Scores are dropped in that case: the names alone do not say which column of scores is which class.
+    Scores are then dropped, because the names do not say which column of scores belongs to which class.
     """
     predictions = read.predictions
     if read.classes is None:
@@ -129,7 +143,7 @@ def number_classes(read: ReadPredictions, path: Path, classes: Sequence[str]) ->
     strangers = [name for name in read.classes if name not in place]
     if strangers:
         raise ArtifactError(
-            f"{path} names {len(strangers):,} classes that the data does not have, such as "
+            f"{path} must have the classes of the data, got {len(strangers):,} other ones, such as "
             f"{', '.join(repr(name) for name in strangers[:3])}"
         )
     numbers = np.array([place[name] for name in read.classes], dtype=np.int64)
@@ -151,11 +165,11 @@ def _open(path: Path) -> PredictionFile:
     if kind not in READERS:
         found = f'the suffix "{path.suffix}"' if path.suffix else "no suffix"
         known = [f".{suffix}" for suffix in READERS]
-        raise ArtifactError(f"{path} has {found}: prediction files are {_listed(known)}")
+        raise ArtifactError(f"{path} must have the suffix {_listed(known)}, got {found}")
     if not path.exists():
         raise ArtifactError(f"{path} is missing")
     if not path.is_file():
-        raise ArtifactError(f"{path} is not a file: name the prediction files themselves")
+        raise ArtifactError(f"{path} must be a file, got something else. Name the prediction files themselves.")
     return READERS[kind](path)
 
 
@@ -179,22 +193,22 @@ def _check_columns(where: str, file: PredictionFile, needed: Sequence[str]) -> N
 
 
 def _logits(scores: NDArray[Any], kind: str | None, samples: int, where: str) -> NDArray[np.float32]:
-    """Convert scores [N, C] to logits: of probabilities the logarithm, so that softmax gives them back."""
+    """Convert scores [N, C] to logits; of probabilities, take the logarithm, whose softmax they are."""
     if scores.shape[0] != samples or scores.shape[1] == 0:
         raise ArtifactError(f'{where}: "{kind}" has shape {list(scores.shape)}, expected [{samples}, C]')
-    with np.errstate(over="ignore"):  # what overflows becomes infinite and is refused just below
+    with np.errstate(over="ignore"):  # an overflow becomes infinite and is refused below
         values = scores.astype(np.float32, copy=False)
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         raise ArtifactError(
-            f'{where}: "{kind}" is not finite for {len(bad):,} samples, such as that of row {bad[0] + 1:,}'
+            f'{where}: "{kind}" must be finite, got other values in {len(bad):,} rows, such as row {bad[0] + 1:,}'
         )
     if kind == "logits":
         return values
     if values.min() < 0 or values.max() > 1.001:
         raise ArtifactError(
             f'{where}: "{kind}" must be between 0 and 1, got {values.min():g} to {values.max():g}. '
-            "Call the column logits if that is what it holds."
+            "If these are logits, rename the column to logits."
         )
     return np.log(np.maximum(values, SMALLEST))
 
@@ -202,11 +216,11 @@ def _logits(scores: NDArray[Any], kind: str | None, samples: int, where: str) ->
 def _classes(
     target: Column, answer: Column | None, logits: NDArray[np.float32] | None, where: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...] | None]:
-    """Convert targets and predicted classes to numbers; also return the names of the classes if there are names."""
+    """Convert targets and predicted classes to numbers; also return the names of the classes, if any."""
     at_target, at_answer = f'{where}: "{TARGET}"', f'{where}: "{PREDICTED}"'
     whole = numbers(target, at_target)
     if answer is None:
-        assert logits is not None  # _check_columns has seen to it
+        assert logits is not None  # _check_columns has checked it
         if whole is None:
             raise ArtifactError(
                 f'{where} names its classes and lacks "{PREDICTED}", so the class of each column of scores is unknown. '
@@ -225,7 +239,7 @@ def _classes(
 
 
 def usable_slices(columns: Mapping[str, Column | str]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Return the slices by name, and for every other column the reason why it is not one."""
+    """Return the slices by name and, for every other column, the reason why it is not a slice."""
     usable: dict[str, NDArray[Any]] = {}
     left_out: dict[str, str] = {}
     for name, given in columns.items():

@@ -1,4 +1,4 @@
-"""What is known about the samples apart from the models: their ids and their targets."""
+"""The facts about the samples that do not depend on the models: their ids and their targets."""
 
 from __future__ import annotations
 
@@ -28,19 +28,23 @@ class Samples:
     naming: Literal["unknown", "given", "ids", "rows"] = "unknown"
 
     def after(self, first_ids: NDArray[Any], named: bool) -> Samples:
-        """Return what is known once the first model is read: the order is its own unless ids were given."""
+        """Return the facts after the first model is read; the order is that of its samples unless ids were given."""
         if self.naming == "given":
             return self
         return replace(self, ids=first_ids, naming="ids" if named else "rows")
 
     def name_rows(self, own: NDArray[Any] | None, rows: int, where: str) -> NDArray[Any]:
-        """Return the ids of a model: its own, those given for all models, or the numbers of its rows."""
+        """Return the ids of a model: its own, those of the caller, or its row numbers."""
         if own is not None:
             if self.naming == "rows":
-                raise ArtifactError(f"{where} has ids and the first model does not. Pass ids= for the models without.")
+                raise ArtifactError(
+                    f"{where} must have no ids, like the first model, got some. Pass ids= for models without ids."
+                )
             return own
         if self.naming == "ids":
-            raise ArtifactError(f"{where} has no ids and the first model does. Pass ids= for the models without.")
+            raise ArtifactError(
+                f"{where} must have ids, like the first model, got none. Pass ids= for models without ids."
+            )
         if self.ids is None:
             return np.arange(rows)
         if len(self.ids) != rows:
@@ -49,7 +53,7 @@ class Samples:
         return self.ids
 
     def target_of(self, ids: NDArray[Any], own: Column | None, where: str) -> Column:
-        """Return the targets in the order of ``ids``; if a model has its own, they must be the same."""
+        """Return the targets in the order of ``ids``; targets of the model, if any, must be the same."""
         if self.target is None:
             assert own is not None  # the columns are checked before
             return own
@@ -78,7 +82,7 @@ def take(column: Column, position: NDArray[np.int64]) -> Column:
 
 
 def locate(known: NDArray[Any], wanted: NDArray[Any], where: str) -> NDArray[np.int64]:
-    """Return where ``known`` [N] has each of the ids ``wanted`` [N]; both must hold the same ids."""
+    """Return the place of each of the ids ``wanted`` [N] in ``known`` [N]; both must hold the same ids."""
     if known is wanted or np.array_equal(known, wanted):
         return np.arange(len(known))
     if known.dtype.kind != wanted.dtype.kind:

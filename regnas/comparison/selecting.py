@@ -1,4 +1,4 @@
-"""What a prediction file says about given samples."""
+"""Select the predictions of a file for given samples."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from regnas.flips.predictions import examples
 
 
 def predictions_on(path: Path, samples: Predictions, classes: Sequence[str]) -> Predictions:
-    """The answers of a file on ``samples``, in their order; the file may hold further samples.
+    """Return the predictions of a file on ``samples``, in their order.
 
-    Refused unless the file has every one of the samples, with the same target. ``classes`` are those of the samples, by
-    number: a file that names its classes gets these numbers.
+    The file must have all samples, with the same targets, and may have further samples. ``classes`` are those of the
+    samples, by number. A file that names its classes gets these numbers.
     """
     own, given = with_common_ids(samples, number_classes(read_predictions(path), path, classes))
     missing = own.ids[~np.isin(own.ids, given.ids)]
@@ -28,7 +28,7 @@ def predictions_on(path: Path, samples: Predictions, classes: Sequence[str]) -> 
             f"{examples(missing)})"
         )
     order = np.argsort(given.ids)
-    position = order[np.searchsorted(given.ids, own.ids, sorter=order)]  # [N], where the file keeps the n-th sample
+    position = order[np.searchsorted(given.ids, own.ids, sorter=order)]  # [N], the row of the n-th sample in the file
     differing = own.ids[given.targets[position] != own.targets]
     if len(differing):
         raise ArtifactError(

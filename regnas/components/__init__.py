@@ -1,1 +1,1 @@
-"""Components that a configuration selects by name: tables of them, and TOML tables to frozen dataclasses."""
+"""Components that a configuration selects by name: their tables, and building them from TOML tables."""

@@ -1,4 +1,4 @@
-"""TOML tables to components: ``{"name": "R2", "l2": 2.0}`` becomes ``TopOneAndFlips(l2=2.0)``.
+"""Build components from TOML tables: ``{"name": "R2", "l2": 2.0}`` becomes ``TopOneAndFlips(l2=2.0)``.
 
 A component is a frozen dataclass whose fields are its keys. The builder collects all problems of a table, each with its
 place and the nearest valid key.
@@ -20,7 +20,7 @@ from regnas.components.registry import Registry, nearest
 from regnas.errors import ConfigurationError
 
 AUTO = "auto"  # the value of a key that is chosen on the search split
-TUNABLE = "tunable"  # in the metadata of a field: how a key that is "auto" is chosen
+TUNABLE = "tunable"  # in the metadata of a field: the grid of a key that can be "auto"
 
 
 def auto_keys(tables: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -107,7 +107,7 @@ class Builder:
         if is_dataclass(hint) and isinstance(hint, type):
             return self.record(hint, value, where)
         if value == AUTO and hint in (int, float):
-            return self._problem(f'{where} cannot be "{AUTO}": give a number')
+            return self._problem(f'{where} must be a number, got "{AUTO}". This key cannot be chosen automatically.')
         return self._leaf(hint, value, where)
 
     def _each(self, value: Any, where: str, build: Callable[[str, Any], Any]) -> Any:
@@ -139,7 +139,7 @@ class Builder:
 
 
 def place_of(parts: Sequence[str | int]) -> str:
-    """``("methods", 1, "title")`` -> ``.methods[1].title``, from the location of a pydantic error."""
+    """Return the place of a pydantic error as text: ``("methods", 1, "title")`` -> ``.methods[1].title``."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
 
 

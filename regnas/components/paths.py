@@ -1,7 +1,7 @@
-"""Paths in a configuration: which keys hold them, and which folder relative ones belong to.
+"""Paths in a configuration: the keys that hold them, and the folders that relative paths belong to.
 
-A relative path in a file belongs to the folder of the file. One that is given on the command line, in a dict or for a
-preset belongs to the working directory. A run remembers these folders, so that it continues from any directory.
+A relative path in a file belongs to the folder of the file. A path that is given on the command line, in a dict or for
+a preset belongs to the working directory. The run folder records these folders, so a run continues from any directory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PATH = "path"  # in the metadata of a field: makes its text absolute
 
 
 def absolute(text: str, folder: Path) -> str:
-    """Return a path below the folder, unless it is empty, absolute or below the home folder."""
+    """Make a relative path absolute, below the folder; leave it unchanged if it is empty, absolute or starts with ~."""
     return str(folder / text) if text and not Path(text).expanduser().is_absolute() else text
 
 
@@ -24,13 +24,13 @@ IS_PATH: Mapping[str, Any] = {PATH: absolute}  # the metadata of a key that hold
 
 
 def path_key(default: str, anchored: Callable[[str, Path], str] = absolute) -> Any:
-    """Return the field of a key that may hold a path; ``anchored`` makes its text absolute, given a folder."""
+    """Declare a field that may hold a path; ``anchored`` makes its text absolute, given a folder."""
     return field(default=default, metadata={PATH: anchored})
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """The folders that relative paths belong to: of the file, and of the keys that were given beside it."""
+    """The folders that relative paths belong to: that of the file, and that of the keys that were given separately."""
 
     file: Path
     given: Path
@@ -38,14 +38,16 @@ class Anchors:
 
     @classmethod
     def here(cls) -> Anchors:
+        """Return anchors at the working directory."""
         return cls(Path.cwd(), Path.cwd())
 
     def folder_of(self, key: str) -> Path:
+        """Return the folder that the relative path of a key belongs to."""
         beside = any(key == each or key.startswith((f"{each}.", f"{each}[")) for each in self.keys)
         return self.given if beside else self.file
 
     def to_json(self, run: Path) -> dict[str, Any]:
-        """The folders, absolute and as seen from the run folder."""
+        """Return the folders, absolute and relative to the run folder."""
         folders = {"file": self.file, "given": self.given}
         return {
             "absolute": {name: str(folder) for name, folder in folders.items()},
@@ -55,7 +57,7 @@ class Anchors:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], run: Path) -> Anchors:
-        """Read what a run remembers; if a folder is gone, the run was moved together with it."""
+        """Read the folders that a run recorded; a folder that is gone was moved together with the run."""
 
         def folder(name: str) -> Path:
             before = Path(content["absolute"][name])

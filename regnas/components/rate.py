@@ -1,4 +1,4 @@
-"""Rates as people write them: "1 %" or 0.01."""
+"""Read and write rates such as "1 %" or 0.01."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import PlainValidator
 
 def parse_rate(value: object) -> float:
     """Return the fraction 0.01 for ``"1 %"`` or 0.01; "0.7 %" is exactly the rate of 7 flips in 1000 samples."""
-    expected = 'a rate must be a text such as "1 %", or a fraction from 0 to below 1 such as 0.01'
+    expected = 'a rate must be a text such as "1 %", or a fraction of at least 0 and below 1, such as 0.01'
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(expected)
     text = str(value).strip()

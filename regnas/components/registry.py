@@ -72,8 +72,8 @@ class _Offer:
 class Registry(Mapping[str, Part]):
     """A table from names to parts: those of regnas, of installed packages and of the running script.
 
-    Entry points are looked up on first use and imported one by one: a package that cannot be imported fails only if a
-    part of it is used.
+    Entry points are looked up on first use and imported one by one, so a package that cannot be imported fails only if
+    one of its parts is used.
 
     Args:
         kind: the word for a part in messages, such as "loss".

@@ -1,4 +1,4 @@
-"""What the architectures of a family cost, by the plug-in of its supernet."""
+"""Count the costs of the architectures of a family with the plug-in of its supernet."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from regnas.supernet import SUPERNETS, build_plugin, space_of
 
 
 def architecture_costs(manifest: Manifest) -> dict[str, Cost]:
-    """Counted and not built: what a manifest describes may be larger than any memory."""
+    """Count the cost of each member without building it, because it may be larger than the memory."""
     name = manifest.supernet.get("name")
     if name not in SUPERNETS:
-        raise EnvironmentProblem(f"the supernet {name!r} comes with a package that is not installed")
+        raise EnvironmentProblem(f"the supernet {name!r} needs a package that is not installed. Install it.")
     space = space_of(build_plugin(manifest.supernet), manifest.input_shape, len(manifest.classes))
     for architecture in manifest.architectures.values():
         space.check(architecture)

@@ -1,11 +1,11 @@
-"""Whether polished weights replace the unpolished ones: a paired comparison, decided by its interval.
+"""Decide whether polished weights replace the unpolished ones, by the interval of a paired comparison.
 
 The search chose the architectures because they were good on its images with the unpolished weights. On these images the
-unpolished weights therefore look better than they are. So a part of the search split is held out of the search. The
-images of the search choose the point on the line, and the held out images, which have chosen nothing, compare this one
-point with the unpolished weights. The unpolished weights stay only if they are significantly better: if the whole
-interval of the difference of rewards is below zero. If the interval holds zero, the polished weights are taken. They
-were asked for, and an error in this direction is small: what a few images cannot tell apart differs little.
+unpolished weights therefore look better than they are. For this reason, a part of the search split is held out of the
+search. The images of the search choose the point on the line. The held-out images, which have chosen nothing, compare
+this one point with the unpolished weights. The unpolished weights stay only if they are significantly better: if the
+whole interval of the difference of rewards is below zero. If the interval contains zero, the polished weights are
+taken. The user requested them, and an error in this direction is small, because the two differ little.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Which samples the members predict correctly, and which pairs flip; the samples are in one order.
+    """Which samples the members predict correctly, and which pairs flip; all samples are in the same order.
 
     correct: [N] by member
     flips: [N] by pair, "small > large"
@@ -47,6 +47,7 @@ class Answers:
         return cls({name: correct[name] for name in predicted}, flips, shared_groups(aligned))
 
     def part(self, chosen: NDArray[np.int64]) -> Answers:
+        """Return the answers for some samples."""
         correct = {name: each[chosen] for name, each in self.correct.items()}
         flips = {pair: each[chosen] for pair, each in self.flips.items()}
         return Answers(correct, flips, None if self.groups is None else self.groups[chosen])
@@ -62,6 +63,7 @@ class Answers:
         return np.asarray(np.mean(list(self.flips.values()), axis=0), dtype=np.float64)
 
     def measures(self) -> Measures:
+        """Return the mean Top-1 and the NFR of each pair."""
         return Measures(float(self.top1.mean()), {pair: float(each.mean()) for pair, each in self.flips.items()})
 
 
@@ -80,7 +82,10 @@ def _change(before: Floats, after: Floats, groups: NDArray[np.int64] | None, sca
 
 
 def _reward_change(before: Answers, after: Answers, reward: Reward) -> Change:
-    """Return the difference of rewards; one that is a mean over the samples, as R0 to R2, has the interval of one."""
+    """Return the difference of rewards.
+
+    A reward that is a mean over the samples, as R0 to R2, gets the interval of means; others get a bootstrap interval.
+    """
     values = [_rewards(each, reward) for each in (before, after)]  # two of [N]
     exact = [reward(each.measures()) for each in (before, after)]
     if np.allclose([each.mean() for each in values], exact, rtol=0, atol=1e-9):

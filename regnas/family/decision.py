@@ -34,7 +34,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A point on the line against the unpolished weights; ``mean_nfr`` is None for a single member."""
+    """A point on the line compared with the unpolished weights; ``mean_nfr`` is None for a single member."""
 
     top1: Change
     mean_nfr: Change | None
@@ -53,9 +53,9 @@ class Decision(JsonResult):
     Attributes:
         alpha: the chosen point on the line; None if the unpolished weights stay.
         compared: the point that was compared with the unpolished weights.
-        reason: "hand" if the user named the point, "limit" if ``search.max_nfr`` decided, and else "interval".
-        held_out: whether the images had not chosen the architectures.
-        images, originals: of the comparison; variants of one original are one cluster.
+        reason: "hand" if the user named the point, "limit" if ``search.max_nfr`` decided, otherwise "interval".
+        held_out: whether the images of the comparison were held out of the search.
+        images, originals: their numbers in the comparison; variants of one original are one cluster.
         comparison: the differences with their intervals.
     """
 
@@ -78,7 +78,7 @@ class Decision(JsonResult):
         return "the unpolished weights stay" if self.alpha is None else f"alpha {self.alpha:g} chosen"
 
     def lines(self) -> list[str]:
-        """Return the decision and its numbers for people."""
+        """Return the decision and its numbers as sentences."""
         found = self.comparison
         flips = "" if found.mean_nfr is None else f"; mean NFR {found.mean_nfr}"
         lines = [

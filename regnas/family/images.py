@@ -1,4 +1,4 @@
-"""Images of any kind as the tensors that a network reads; what does not fit is refused."""
+"""Convert images of any kind to the tensors that a network reads; refuse images that do not fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = "an array, a tensor, a PIL image, a path, or a list of one of these"
 
 
 def transform_of(preprocessing: Preprocessing) -> Transform:
-    """Return how image files become squares; if it is not stated, the statistics of ImageNet tell."""
+    """Return how image files become squares; if it is not stated, infer it from the statistics."""
     return preprocessing.transform or ("imagenet" if preprocessing == IMAGENET else "fit")
 
 
@@ -60,7 +60,7 @@ def _from_sequence(images: Sequence[Any], shape: tuple[int, int, int], transform
 
 
 def _from_array(images: Any, shape: tuple[int, int, int]) -> Tensor:
-    """[N, H, W], [N, H, W, C] or [N, C, H, W] -> [N, C, H, W]."""
+    """Arrange images: [N, H, W], [N, H, W, C] or [N, C, H, W] -> [N, C, H, W]."""
     tensor, (channels, height, width) = _tensor(images), shape
     found = tuple(tensor.shape)
     if len(found) == 3 and channels == 1:
@@ -80,7 +80,7 @@ def _from_array(images: Any, shape: tuple[int, int, int]) -> Tensor:
 
 
 def _tensor(images: Any) -> Tensor:
-    """On the CPU, as uint8 or float32; other types could hold anything."""
+    """Convert to a tensor on the CPU, uint8 or float32; refuse other types, whose range of values is unknown."""
     if isinstance(images, Tensor):
         if images.layout != torch.strided:
             raise DataError(f"images must be dense tensors, got {images.layout}. Convert them with to_dense().")
@@ -103,12 +103,12 @@ def _wrong_type(found: str) -> DataError:
 
 
 def _from_picture(source: Any, shape: tuple[int, int, int], transform: Transform) -> Tensor:
-    """[1, C, H, W]: read or converted as the image folders of a data set are."""
+    """Read or convert a picture in the same way as the image folders of a data set: [1, C, H, W]."""
     channels, height, width = shape
     if height != width or channels not in MODES:
         raise DataError(
             f"pictures and files become squares of 1 or 3 channels, and the network takes {channels} channels of "
-            f"{height} x {width} pixels: give the images as an array"
+            f"{height} x {width} pixels. Give the images as an array."
         )
     name = f"the {source.width} x {source.height} picture" if isinstance(source, Image.Image) else str(source)
     try:

@@ -1,4 +1,4 @@
-"""The networks that a manifest describes: built, and counted without being built."""
+"""Build the networks that a manifest describes, and count their costs without building them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BYTES = 4  # per weight: float32
 
 
 def member_costs(manifest: Manifest) -> Mapping[str, Cost]:
-    """Count MACs and parameters by member; nothing is allocated, as a manifest may describe a network of any size."""
+    """Count MACs and parameters by member without allocating, because a manifest may describe very large networks."""
     if not manifest.is_update:
         return architecture_costs(manifest)
     cost = network_cost(manifest)
@@ -30,7 +30,7 @@ def member_costs(manifest: Manifest) -> Mapping[str, Cost]:
 
 
 def network_cost(manifest: Manifest) -> Cost:
-    """Count the network of an update on torch's meta device, which has shapes and no memory."""
+    """Count the network of an update on torch's meta device, which allocates nothing."""
     try:
         with torch.device("meta"):
             network = _build_network(manifest)
@@ -40,7 +40,7 @@ def network_cost(manifest: Manifest) -> Cost:
 
 
 def build_member(manifest: Manifest, member: Member, path: Path) -> nn.Module:
-    """Build the network of a member with fresh weights; ``path`` is the file of its weights.
+    """Build the network of a member with random weights; ``path`` is the file of its weights.
 
     A network with more parameters than the file can hold is refused before it is built.
     """

@@ -1,7 +1,7 @@
-"""ONNX files as regnas exports them, opened strictly: the only loader, for measuring exports and for predictions.
+"""Open ONNX files that regnas exported, with strict checks, to measure exports and to predict.
 
 Metadata: ``regnas.model`` (name), ``regnas.preprocessing``, ``regnas.classes`` and ``regnas.input_shape`` (JSON).
-The network takes ``images`` [batch, C, H, W], already preprocessed, and gives ``logits`` [batch, classes].
+The network takes preprocessed ``images`` [batch, C, H, W] and returns ``logits`` [batch, classes].
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from regnas.supernet import InputShape
 
 INPUT = "images"
 OUTPUT = "logits"
-SIZE_LIMIT = 2 * 2**30  # of a file of protocol buffers
-SILENT = 4  # without it onnxruntime writes to standard error
+SIZE_LIMIT = 2 * 2**30  # the limit of protocol buffers
+SILENT = 4  # the log level at which onnxruntime does not write to standard error
 
 
 @dataclass(frozen=True, eq=False)
 class ExportedNetwork:
-    """A network from an ONNX file, and what its inputs and outputs mean."""
+    """A network from an ONNX file, with the meaning of its inputs and outputs."""
 
     model: str
     network: nn.Module
@@ -39,7 +39,7 @@ class ExportedNetwork:
 
 
 class OnnxNetwork(nn.Module):
-    """A session of onnxruntime as a module; it runs on the CPU, wherever the images are."""
+    """A session of onnxruntime as a module, which runs on the CPU."""
 
     def __init__(self, session: Any, path: Path) -> None:
         super().__init__()
@@ -47,6 +47,7 @@ class OnnxNetwork(nn.Module):
         self.path = path
 
     def forward(self, images: Tensor) -> Tensor:
+        """Return the logits [N, classes] of preprocessed images."""
         inputs = {INPUT: np.ascontiguousarray(images.cpu().numpy())}
         try:
             (logits,) = self.session.run([OUTPUT], inputs)
@@ -84,7 +85,7 @@ def _open(path: Path) -> tuple[Any, Mapping[str, str]]:
         import onnx
         import onnxruntime
     except ImportError as error:
-        raise EnvironmentProblem(f"{path} needs {error.name}: pip install 'regnas[onnx]'") from None
+        raise EnvironmentProblem(f"{path} needs {error.name}. Run: pip install 'regnas[onnx]'") from None
     try:
         size = path.stat().st_size
         content = path.read_bytes() if size <= SIZE_LIMIT else b""
@@ -103,12 +104,15 @@ def _open(path: Path) -> tuple[Any, Mapping[str, str]]:
     except Exception as error:  # parsing a damaged file raises almost anything
         raise ArtifactError(f"{path} is damaged or not an ONNX file: {first_line(error)}") from None
     if elsewhere:
-        raise ArtifactError(f"{path} keeps weights in other files, first {elsewhere[0]}: export it as one file")
+        raise ArtifactError(
+            f"{path} must hold all of its weights, got some in other files, first {elsewhere[0]}. Export it as one "
+            "file."
+        )
     return session, {entry.key: entry.value for entry in model.metadata_props}
 
 
 def _kept_elsewhere(message: Any) -> Iterator[str]:
-    """Find all tensors of the model whose values are in other files: the file could name any file of this machine."""
+    """Find the tensors of the model whose values are in other files, which could be any files of this machine."""
     if message.DESCRIPTOR.name == "TensorProto":
         if message.external_data:
             yield message.name or "a constant"
@@ -132,14 +136,12 @@ def _preprocessing(path: Path, value: Any, channels: int) -> Preprocessing:
     except ArtifactError as error:
         raise ArtifactError(f"{path}: {error}") from None
     if len(preprocessing.mean) != channels:
-        raise ArtifactError(
-            f"{path}: its preprocessing is for {len(preprocessing.mean)} channels, its input has {channels}"
-        )
+        raise ArtifactError(f"{path}: its preprocessing must be for {channels} channels, got {len(preprocessing.mean)}")
     return preprocessing
 
 
 def _check_signature(path: Path, session: Any, shape: list[int], classes: int) -> None:
-    """Inputs and outputs must be those of the metadata, for any number of images at once."""
+    """Refuse inputs and outputs that contradict the metadata, or that have a fixed number of images."""
     inputs, outputs = session.get_inputs(), session.get_outputs()
     found = [(entry.name, entry.type) for entry in (*inputs, *outputs)]
     if found != [(INPUT, "tensor(float)"), (OUTPUT, "tensor(float)")]:
@@ -147,6 +149,10 @@ def _check_signature(path: Path, session: Any, shape: list[int], classes: int) -
         raise ArtifactError(f"{path} must take {INPUT} and give {OUTPUT}, both float32, got {described}")
     batch, *sides = inputs[0].shape
     if isinstance(batch, int) or sides != shape:
-        raise ArtifactError(f"{path} takes images {inputs[0].shape}, its metadata say [batch, {str(shape)[1:]}")
+        raise ArtifactError(
+            f"{path} must take images [batch, {str(shape)[1:]}, as its metadata say, got {inputs[0].shape}"
+        )
     if outputs[0].shape[1:] != [classes]:
-        raise ArtifactError(f"{path} gives logits {outputs[0].shape}, its metadata name {classes} classes")
+        raise ArtifactError(
+            f"{path} must give logits of {classes} classes, as its metadata say, got {outputs[0].shape}"
+        )

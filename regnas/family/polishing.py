@@ -1,9 +1,9 @@
-"""Polishing: after the search, train the shared weights further for the chosen members alone.
+"""Polish a family: after the search, train the shared weights further for the chosen members alone.
 
-The members stay sub-networks of one supernet, so each still contains the smaller ones exactly. Training forks when its
-later lessons begin. The number alpha moves along the line between the two ends, from accuracy (0) to agreement (1). The
-images of the search choose the point on the line; points that meet the limit on flips come before points that exceed
-it. Images that chose nothing decide whether it replaces the unpolished weights; see ``deciding``.
+The members stay sub-networks of one supernet, so each still contains the smaller ones exactly. The training forks at
+the point where its later lessons begin. The number alpha moves along the line between the two ends, from accuracy (0)
+to agreement (1). The images of the search choose the point on the line. Points that meet the limit on flips come before
+points that exceed it. Held-out images decide whether this point replaces the unpolished weights; see ``deciding``.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def _lessons() -> dict[str, TeachingTerm]:
 
 @dataclass(frozen=True)
 class Polishing:
-    """How long, how fast and by which lessons the members are trained further.
+    """The settings of polishing: its epochs, learning rate and lessons.
 
     ``alphas`` are the points on the line that are compared. Everything else (batches, augmentation, schedule of the
-    learning rate) is as in ``[training]``. ``held_out`` is the share of the search split that the search does not see:
-    its images decide whether the members are polished. With 0 the images of the search decide, which favors the
+    learning rate) is as in ``[training]``. ``held_out`` is the share of the search split that the search does not use.
+    Its images decide whether the members are polished. With 0, the images of the search decide, which favors the
     unpolished weights.
     """
 
@@ -62,22 +62,24 @@ class Polishing:
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.learning_rate <= 0:
-            raise ValueError("epochs must be at least 1 and learning_rate positive")
+            raise ValueError(
+                f"epochs must be at least 1 and learning_rate above 0, got {self.epochs} and {self.learning_rate:g}"
+            )
         if not self.alphas or not all(0 <= alpha <= 1 for alpha in self.alphas):
-            raise ValueError("alphas must hold at least one number, each between 0 and 1")
+            raise ValueError(f"alphas must be one or more numbers between 0 and 1, got {list(self.alphas)}")
         if not 0 <= self.held_out < 1:
             raise ValueError(f"held_out must be at least 0 and below 1, got {self.held_out:g}")
         if Curriculum(lessons=self.lessons).supernets_before:
-            raise ValueError("supernets that are trained before teach in [curriculum], not in [polish]")
+            raise ValueError('teachers of [polish] must not be "ensemble", got it. Use it in [curriculum].')
 
 
 @dataclass(frozen=True)
 class Images:
-    """Positions in the search split: what the search saw, and what decides; the same if nothing is held out."""
+    """Positions in the search split: images of the search, and images that decide; the same if nothing is held out."""
 
     searched: NDArray[np.int64]
     deciding: NDArray[np.int64]
-    originals: int  # of the deciding images
+    originals: int  # the number of originals of the deciding images
 
     @property
     def held_out(self) -> bool:
@@ -106,10 +108,11 @@ class Point:
         return sum(self.top1.values()) / len(self.top1)
 
     def violation(self, max_nfr: float | None) -> float:
-        """By how much the highest NFR exceeds the limit."""
+        """Return the excess of the highest NFR over the limit, or 0."""
         return violation_of(excess_over(max_nfr, Measures(self.mean_top1, self.nfr)))
 
     def to_json(self) -> dict[str, Any]:
+        """Return the point as a JSON object."""
         content: dict[str, Any] = json_value(self)
         return content
 
@@ -143,7 +146,7 @@ class Polished:
         return f"; the highest NFR, {100 * max(self.chosen.nfr.values()):.2f} %, {kept} {format_rate(self.max_nfr)}"
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison, for the manifest."""
+        """Return the comparison for the manifest."""
         return {
             "chosen": self.chosen.to_json(),
             "chosen_by": "hand" if self.decision.reason == "hand" else "search split",
@@ -161,7 +164,7 @@ class Polisher:
     space: SearchSpace
     reward: Reward
     start: Callable[[], nn.Module]  # a new supernet with the unpolished weights
-    evaluator: Callable[[Mapping[str, Tensor] | None], Evaluator]  # of the supernet with other weights
+    evaluator: Callable[[Mapping[str, Tensor] | None], Evaluator]  # evaluates the supernet with other weights
     key: tuple[Key, ...]
     folder: Path
     images: Images
@@ -193,7 +196,7 @@ class Polisher:
     def _points(
         self, members: Mapping[str, Architecture], alphas: Sequence[float], ends: Ends, record: Path
     ) -> list[Point]:
-        """Measure the points that are not on record; the unpolished weights come first."""
+        """Measure the points that are not recorded; the unpolished weights come first."""
         known = recorded_points(record) if record.exists() else {}
         unknown = [alpha for alpha in alphas if alpha not in known]
         if unknown or None not in known:
@@ -254,13 +257,13 @@ def prefer(points: Sequence[Point], max_nfr: float | None) -> Point:
 
 
 def recorded_points(path: Path) -> dict[float | None, Point]:
-    """Read the measured points; those of an earlier version, which compared nothing, are measured again."""
+    """Read the measured points; return none if an earlier version, which did not compare, wrote them."""
     content = read_sealed_list(path, dict, "tables")
     try:
         points = TypeAdapter(list[Point]).validate_python(content)
     except ValidationError as error:
         raise ArtifactError(
-            f"{path} is damaged ({first_line(error)}). Delete it, and the points are measured again."
+            f"{path} is damaged: {first_line(error)}. Delete it; the points are then measured again."
         ) from None
     known = {point.alpha: point for point in points}
     return known if all(point.comparison is not None for point in points if point.alpha is not None) else {}

@@ -1,4 +1,4 @@
-"""What a network predicts for images without labels."""
+"""The predictions of a network for images without labels."""
 
 from __future__ import annotations
 

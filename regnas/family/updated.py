@@ -36,15 +36,15 @@ def write_updated(
 ) -> None:
     """Write every network with its card, and the manifest last.
 
-    Files that are there with the same content are left alone, together with their exports in other formats. The
-    manifest is removed before the first file changes, so that it never lists what is not there.
+    Files that have the same content already stay unchanged, together with their exports in other formats. The manifest
+    is removed before the first file changes, so that it never lists a file that does not exist.
 
     Args:
         folder: ``models`` in the run folder.
-        networks: by method and seed; all of one architecture.
+        networks: the networks by method and seed, all with the same architecture.
         network: the table of this architecture in the configuration.
         data: the summary of the splits, with the classes that the networks know.
-        predictions: of every network on the report split.
+        predictions: the predictions of every network on the report split.
     """
     old = _read_old(folder)
     if not networks:
@@ -105,6 +105,6 @@ def _read_old(folder: Path) -> Manifest | None:
 
 
 def _is_same(old: Manifest, new: Manifest) -> bool:
-    """Whether the old manifest differs by exports and cards only."""
+    """Whether the old manifest differs only by exports and cards."""
     bare = replace(old, exports=(), exported_flips={}, cards=())
     return bare.to_json() == new.to_json()

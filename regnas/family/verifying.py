@@ -1,4 +1,4 @@
-"""Verify a family, or the models of an update, in one call; sign what passes."""
+"""Verify a family or the models of an update in one call, and sign a folder that passes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def verify(path: str | Path, *, key: str | Path | None = None) -> Verification:
 
     Args:
         path: the folder of the manifest, or the run folder.
-        key: a file with the public key of whoever must have signed the manifest, Ed25519 in PEM or OpenSSH format. The
-            signature is checked first. If it is missing or wrong, it is the only problem, and no other file is read.
+        key: a file with the public key of the expected signer, Ed25519 in PEM or OpenSSH format. The signature is
+            checked first. If it is missing or wrong, this is the only problem, and no other file is read.
 
     Returns:
-        files, problems, notes and signer; ``check()`` raises if there are problems.
+        The files, problems, notes and the signer; ``check()`` raises if there are problems.
 
     Example:
         >>> regnas.verify("runs/digits").passed  # doctest: +SKIP
@@ -43,7 +43,7 @@ def verify(path: str | Path, *, key: str | Path | None = None) -> Verification:
 
 
 def sign(folder: Path, key: Ed25519PrivateKey) -> None:
-    """Sign the manifest of a folder, if every file is what the manifest says."""
+    """Sign the manifest of a folder if every file agrees with it."""
     verify_family(folder, _count_costs).check()
     write_signature(folder, key)
 

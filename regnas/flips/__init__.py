@@ -1,4 +1,4 @@
-"""Predictions in, flip rates, tables and intervals out. Needs numpy only.
+"""Compute flip rates, tables and intervals from predictions. Needs numpy only.
 
 "Reference" is the old model, or the smaller one of a family; "new" is the one that replaces it. Every rate is a
 fraction between 0 and 1.

@@ -19,7 +19,7 @@ def align(predictions: Sequence[Predictions]) -> tuple[Predictions, ...]:
     Refuse models with different samples or targets: they are not comparable.
     """
     if not predictions:
-        raise ArtifactError("predictions to compare must be of at least one model, got none")
+        raise ArtifactError("predictions must be those of at least one model, got none")
     first = predictions[0]
     return (first, *(_like(first, other) for other in predictions[1:]))
 
@@ -82,7 +82,7 @@ def _kind_of_ids(predictions: Predictions) -> str:
 
 
 def shared_groups(aligned: Sequence[Predictions]) -> NDArray[np.int64] | None:
-    """Return the clusters of the aligned models, which must agree; models saved without clusters follow the others."""
+    """Return the clusters of the aligned models, which must agree; models without clusters follow the others."""
     known = [each for each in aligned if each.groups is not None]
     for each in known[1:]:
         if not _same_clusters(known[0].groups, each.groups):
@@ -94,7 +94,7 @@ def shared_groups(aligned: Sequence[Predictions]) -> NDArray[np.int64] | None:
 
 
 def _same_clusters(groups: NDArray[np.int64] | None, others: NDArray[np.int64] | None) -> bool:
-    """Whether the same samples are together, whatever the numbers of the clusters are."""
+    """Whether the same samples are together; the numbers of the clusters may differ."""
     if groups is None or others is None or np.array_equal(groups, others):
         return True
     return np.array_equal(_first_members(groups), _first_members(others))

@@ -58,7 +58,7 @@ def hierarchical_means(
 
     Every seed was evaluated on the same samples: seeds and clusters are crossed, not nested. One draw therefore takes S
     seeds with replacement and, independently, G clusters with replacement; all seeds of a draw use the same clusters.
-    (If each seed had its own draw of clusters, more seeds would look like more samples.)
+    If each seed had its own draw of clusters, more seeds would look like more samples.
 
     The variance of S seeds drawn from S is (S - 1) / S of that of S new seeds. The deviation of a draw that is due to
     its seeds is therefore multiplied by sqrt(S / (S - 1)). With one seed, only clusters are drawn.

@@ -35,7 +35,7 @@ def rate_interval(rate: ArrayLike, samples: ArrayLike, level: float = LEVEL) -> 
 def _rate_intervals(given: NDArray[np.complex128], level: float) -> Floats:
     """Return the ends [2, V] of the intervals of V pairs of a rate and a number of samples, rate + i samples.
 
-    They are kept: the thousands of classes of a comparison share a few numbers of flips and of samples.
+    The results are kept, because the thousands of classes of a comparison share a few numbers of flips and samples.
     """
     keys = [(level, each) for each in given.tolist()]
     missing = np.array([key not in _KEPT for key in keys])

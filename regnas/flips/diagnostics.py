@@ -1,7 +1,7 @@
-"""Which samples flip: how uncertain the models are, and how near the wrong class was in the reference.
+"""Which samples flip: the uncertainty of the models, and the rank of the wrong class in the reference.
 
-This answers two questions of the papers. Are negative flips the samples that a model is uncertain of (PCT: Yan et al.,
-CVPR 2021, figure 4, which uses the uncertainty of an ensemble; here each model has its own)? Was the wrong class of the
+This answers two questions of the papers. Are negative flips the samples that a model is uncertain about? PCT (Yan et
+al., CVPR 2021, figure 4) uses the uncertainty of an ensemble; here each model has its own. Was the wrong class of the
 new model near the top in the reference (ELODI: Zhao et al., figure 4)? Several pairs, such as those of several seeds,
 are pooled. All measures need logits.
 """

@@ -1,4 +1,4 @@
-"""Put sample ids into one order quickly: sorting texts takes longer than the rest of a comparison.
+"""Put sample ids into one order quickly, because sorting texts takes longer than the rest of a comparison.
 
 The order is by a 64-bit fingerprint of each id. Texts of a million samples share a fingerprint about once in 30 million
 comparisons. Users of the order therefore compare the ids themselves, and sort them if two texts share a fingerprint.
@@ -15,7 +15,9 @@ from regnas.runtime.randomness import generator
 
 
 def fingerprints(ids: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return [N]: integers as they are; for a text of characters c_k, the sum of c_k * m_k modulo 2^64, m_k odd.
+    """Return the fingerprints [N] of ids: integers unchanged, for texts a sum over their characters.
+
+    The fingerprint of a text with the characters c_k is the sum of c_k * m_k modulo 2^64, with odd multipliers m_k.
 
     The padding of a text to the width of its array is 0 and adds nothing: "ab" is the same in every array.
     """

@@ -95,7 +95,7 @@ def pairs_of(models: Sequence[Predictions]) -> dict[tuple[int, int], PairStatist
 
 @dataclass(frozen=True)
 class _Counts:
-    """What the statistics of a pair follow from.
+    """The counts that the statistics of a pair are computed from.
 
     independent: the effective number of samples of the accuracy difference; independent_of_lost, independent_of_gained:
     of the NFR and the PFR

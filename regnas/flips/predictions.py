@@ -27,14 +27,27 @@ ARRAYS = {
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions of ``model``, one per sample id.
+    """Predictions of one model on labeled samples.
 
-    ids: [N], text or integers, all different
-    targets, predicted: [N], classes numbered from 0
-    logits: [N, C], or None
-    groups: [N], the cluster of each sample (variants of one original); None: each sample is its own cluster
-    split: the name or digest of the samples' split
-    id_order: [N], the positions that sort the ids; kept, because every comparison with this model needs them
+    Attributes:
+        model: The name of the model.
+        ids: [N], text or integers, all different.
+        targets: [N], the true classes, numbered from 0.
+        predicted: [N], the predicted classes, numbered from 0.
+        logits: [N, C], or None.
+        groups: [N], the cluster of each sample (variants of one original); None: each sample is its own cluster.
+        split: The name or digest of the samples' split.
+        id_order: [N], the positions that sort the ids; kept, because every comparison with this model needs them.
+
+    Raises:
+        ArtifactError: The ids repeat, or an array has another shape or type, negative classes or logits that are not
+            finite.
+
+    Example:
+        >>> import numpy as np
+        >>> targets, predicted = np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0])
+        >>> Predictions("new", np.arange(4), targets, predicted).accuracy
+        0.75
     """
 
     model: str
@@ -51,7 +64,7 @@ class Predictions:
         if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
             raise self._error(f"ids must be text or integers of shape [N], got {ids.dtype} {list(ids.shape)}")
         if len(ids) == 0:
-            raise self._error("at least one sample is required")
+            raise self._error("ids must have at least one sample, got none")
         self._keep("ids", ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False))
         order, twice = quick_order(self.ids)
         self._keep("id_order", order)
@@ -69,15 +82,18 @@ class Predictions:
 
     @property
     def correct(self) -> NDArray[np.bool_]:
+        """[N], whether each prediction is the true class."""
         correct: NDArray[np.bool_] = self.predicted == self.targets  # [N]
         return correct
 
     @property
     def accuracy(self) -> float:
+        """The share of correct predictions."""
         return int(np.count_nonzero(self.correct)) / len(self)
 
     @property
     def error_rate(self) -> float:
+        """The share of wrong predictions."""
         return int(np.count_nonzero(~self.correct)) / len(self)
 
     def __len__(self) -> int:
@@ -90,14 +106,14 @@ class Predictions:
         return answers
 
     def changed(self, **values: Any) -> Predictions:
-        """Return a copy with other values, which are not checked: sorting a million ids takes long."""
+        """Return a copy with other values, without checking them, because sorting a million ids takes long."""
         other = copy(self)
         for name, value in values.items():
             other._keep(name, value)
         return other
 
     def reorder(self, like: Predictions, position: NDArray[np.int64]) -> Predictions:
-        """Return a copy in the order of ``like``, whose n-th sample is here at position[n]; checks nothing."""
+        """Return a copy in the order of ``like``, whose n-th sample is here at position[n], without checks."""
         kept = {name: getattr(self, name) for name in ("targets", "predicted", "logits", "groups")}
         moved = {name: None if values is None else values[position] for name, values in kept.items()}
         return self.changed(ids=like.ids, id_order=like.id_order, **moved)
@@ -142,7 +158,7 @@ class Predictions:
 
 
 def load_predictions(path: Path, size_limit: int = SIZE_LIMIT) -> Predictions:
-    """Read what ``Predictions.save`` wrote; refuse any other file with its name and the reason."""
+    """Read a file that ``Predictions.save`` wrote; refuse any other file with its name and the reason."""
     arrays = read_arrays(path, ARRAYS, ArtifactError, size_limit)
     try:
         return Predictions(
@@ -159,6 +175,7 @@ def load_predictions(path: Path, size_limit: int = SIZE_LIMIT) -> Predictions:
 
 
 def describe(values: NDArray[Any]) -> str:
+    """Return the type and the shape of an array, for an error message."""
     return f"{values.dtype} of shape {list(values.shape)}"
 
 

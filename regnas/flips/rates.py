@@ -1,4 +1,4 @@
-"""Measures of what changes when a new model replaces a reference.
+"""Measures of the changes when a new model replaces a reference.
 
 Each function first aligns the two models by sample id. Ratios are computed from integer counts: a rate that should be 0
 is exactly 0. If there is nothing to count (0 / 0), the value is that of a model that breaks nothing: 0 for flip rates,

@@ -45,7 +45,7 @@ def student_t_quantile(freedom: ArrayLike, probability: float) -> Floats:
 
 @lru_cache(maxsize=256)
 def _student_t_quantiles(freedom: tuple[float, ...], probability: float) -> Floats:
-    """Kept, because all rates of a comparison share their numbers of samples and clusters."""
+    """Return the quantiles; they are kept, because all rates of a comparison share their numbers of samples."""
     degrees = np.array(freedom)
     if probability == 0.5:
         return np.zeros(degrees.shape)

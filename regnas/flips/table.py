@@ -72,6 +72,7 @@ class FlipTable:
         return self.nfr.T
 
     def pair(self, reference: str, new: str) -> FlipPair:
+        """Return all rates of a reference and a new model, by their names."""
         row, column = self._index(reference), self._index(new)
         return FlipPair(
             reference=reference,
@@ -93,6 +94,7 @@ class FlipTable:
         return float(self.nfr[indices[rows], indices[columns]].mean())
 
     def to_json(self) -> dict[str, Any]:
+        """Return the table as a JSON object."""
         return {
             "models": list(self.models),
             "samples": self.samples,
@@ -103,6 +105,7 @@ class FlipTable:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> FlipTable:
+        """Read and check a JSON object that ``to_json`` returned."""
         missing = [key for key in KEYS if key not in value]
         if missing:
             raise ArtifactError(f"flip table lacks {', '.join(missing)}: it was not written by this version of regnas")

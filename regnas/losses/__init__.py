@@ -39,7 +39,7 @@ from regnas.losses.per_sample import PerSampleLoss
 from regnas.losses.regression_alleviating import RegressionAlleviating
 from regnas.losses.symmetric_divergence import SymmetricDivergence
 
-FocalDistillation = FocalDistillationKL  # the divergence is what distillation usually means
+FocalDistillation = FocalDistillationKL  # distillation usually means the divergence
 
 
 class Loss(Protocol):

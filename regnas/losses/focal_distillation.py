@@ -1,4 +1,4 @@
-"""Focal distillation: follow the reference most where it is correct (PCT: Yan et al., CVPR 2021, eq. 7 to 9).
+"""Focal distillation: follow the reference more if it is correct (PCT: Yan et al., CVPR 2021, eq. 7 to 9).
 
 Both forms weight a distance to the reference by alpha + beta * 1[the reference predicts the label].
 """
@@ -15,6 +15,7 @@ from regnas.losses.per_sample import PerSampleLoss, require_not_negative, requir
 
 
 def focal_weight(reference: Tensor, targets: Tensor, alpha: float, beta: float) -> Tensor:
+    """Return the weight of each sample [N]: alpha + beta if the reference is correct, else alpha."""
     right = reference.argmax(dim=1) == targets  # [N, C] -> [N]
     return alpha + beta * right.to(reference.dtype)
 

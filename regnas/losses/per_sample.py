@@ -1,4 +1,4 @@
-"""What all losses share: one value per sample, checks of shapes and fields, and the reduction."""
+"""The common part of all losses: one value per sample, checks of shapes and fields, and the reduction."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PerSampleLoss(ABC):
 
 
 def check_shapes(logits: Tensor, targets: Tensor, reference: Tensor) -> None:
-    """Refuse shapes and types that do not fit; the values are not read, so a GPU is not synchronized."""
+    """Refuse shapes and types that do not fit, without reading the values, which would synchronize a GPU."""
     fits = logits.ndim == 2 and targets.ndim == 1 and reference.ndim == 2
     fits = fits and logits.shape[0] == targets.shape[0] == reference.shape[0]
     if not fits or reference.shape[1] > logits.shape[1]:

@@ -1,1 +1,1 @@
-"""Labeled pictures on disk: folders of class folders and npz files. Needs numpy and PIL, not torch."""
+"""Labeled pictures on disk: folders of class folders and npz files. Does not import torch."""

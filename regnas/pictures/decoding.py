@@ -1,4 +1,4 @@
-"""Image files to pictures."""
+"""Decode image files."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def open_listed(folder: Path, name: str) -> Image.Image:
 
 
 def ignore_metadata_warnings() -> None:
-    """Ignore what Pillow warns about odd metadata, which does not matter here.
+    """Ignore Pillow's warnings about unusual metadata, which does not matter here.
 
-    The filter stays: threads that decode share the filters, and overlapping blocks would restore the wrong ones.
+    The filter stays, because threads that decode share the filters, and overlapping blocks would restore wrong ones.
     """
     warnings.filterwarnings("ignore", module=r"PIL\.")

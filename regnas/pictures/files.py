@@ -1,4 +1,4 @@
-"""Image files by name, as objects and as columns."""
+"""Names of image files with their sizes and times, as objects and as columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class ListedImage:
-    """A file that is not read yet; its size and time tell whether it changed since it was last read."""
+    """A file that is not read yet; its size and time show whether it changed since it was last read."""
 
     name: str  # "train/cat/0001.jpg", below the folder of the data set
     class_name: str
@@ -21,7 +21,7 @@ class ListedImage:
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Listed images as columns: a million images take 50 MB, also when they are sent to another process."""
+    """Listed images as columns: a million images take 50 MB, also if they are sent to another process."""
 
     names: NDArray[np.bytes_]  # [N], UTF-8
     sizes: NDArray[np.int64]  # [N]
@@ -29,6 +29,7 @@ class ImageFiles:
 
     @classmethod
     def of(cls, listed: Sequence[ListedImage]) -> ImageFiles:
+        """Convert listed images to columns."""
         return cls(
             names=np.array([image.name.encode() for image in listed], dtype=np.bytes_),
             sizes=np.array([image.size for image in listed], dtype=np.int64),
@@ -39,11 +40,14 @@ class ImageFiles:
         return len(self.names)
 
     def name(self, index: int) -> str:
+        """Return the name of one image."""
         return bytes(self.names[index]).decode()
 
     def rows(self) -> list[list[str | int]]:
+        """Return the name, size and time of each image."""
         columns = zip(self.names.tolist(), self.sizes.tolist(), self.times.tolist(), strict=True)
         return [[name.decode(), size, time] for name, size, time in columns]
 
     def part(self, indices: NDArray[np.int64] | slice) -> ImageFiles:
+        """Return some of the images."""
         return ImageFiles(self.names[indices], self.sizes[indices], self.times[indices])

@@ -1,4 +1,4 @@
-"""Labeled pictures to show to people, from a folder of class folders or from an npz file."""
+"""Labeled pictures for a gallery, from a folder of class folders or from an npz file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def open_npz(source: str, path: Path) -> LabeledPictures:
 
 
 def _picture(pixels: NDArray[np.uint8]) -> Image.Image:
-    """Return a picture of pixels [H, W] or [H, W, C]: in color for three channels, else the first channel in gray."""
+    """Convert pixels [H, W] or [H, W, C] to a picture: three channels in color, otherwise the first channel in gray."""
     if pixels.ndim == 3 and pixels.shape[2] != 3:
         pixels = pixels[:, :, 0]
     return Image.fromarray(np.ascontiguousarray(pixels))

@@ -1,4 +1,4 @@
-"""Checks of the labels of samples."""
+"""Check the labels of samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The images in a folder of class folders."""
+"""List the images in a folder of class folders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPORT_PARTS = ("test", "val")
 
 
 def list_folder(folder: Path) -> tuple[list[ListedImage], list[ListedImage]]:
-    """Return the images of train/ and of test/; find all problems of the folders before any image is decoded."""
+    """Return the images of train/ and of test/; check all folders before any image is decoded."""
     if not folder.is_dir():
         raise DataError(f"the image folder {folder} does not exist")
     if not (folder / "train").is_dir():
@@ -76,6 +76,7 @@ def list_part(folder: Path, part: str) -> list[ListedImage]:
 
 
 def class_folders(folder: Path) -> list[str]:
+    """Return the names of the class folders, sorted, without hidden ones."""
     return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir() and not _hidden(entry.name))
 
 
@@ -99,7 +100,7 @@ def _below(folder: Path, name: str, class_name: str, above: frozenset[str] = fro
 
 
 def _check_names(folder: Path, listed: list[ListedImage]) -> None:
-    """Refuse names that are not text: ids go into JSON and tables, but a file system allows any bytes."""
+    """Refuse names that are not UTF-8: ids go into JSON and tables, but a file system allows any bytes."""
     foreign = [image.name for image in listed if not _is_text(image.name)]
     if foreign:
         raise DataError(f"{len(foreign):,} file names in {folder} are not UTF-8, first {foreign[0]!a}: rename them")

@@ -1,4 +1,4 @@
-"""Predictions of any classifier on any labeled images: where both come from, and how they are combined.
+"""Predict with any classifier on any labeled images.
 
-Empty on purpose: a gallery of prediction files needs no torch.
+This module imports nothing, so that a gallery of prediction files does not import torch.
 """

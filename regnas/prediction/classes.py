@@ -1,4 +1,4 @@
-"""Whether a model and the data have the same classes, and which output of the model is which class."""
+"""Match the outputs of a model with the classes of the data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def outputs_by_class(
 
 
 def _only(names: Sequence[str], others: Sequence[str], owner: str) -> str:
-    """``3 of 10 only in photos ("cat", "dog", "elk")``."""
+    """Describe names that others lack, such as ``3 of 10 only in photos ("cat", "dog", "elk")``."""
     missing = [name for name in names if name not in set(others)]
     such_as = f" ({_examples(missing)})" if missing else ""
     return f"{len(missing):,} of {len(names):,} only in {owner}{such_as}"

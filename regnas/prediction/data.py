@@ -1,4 +1,4 @@
-"""Labeled samples for a network: from a folder of class folders, an npz, or the data of a configuration or a run."""
+"""Load labeled samples from a folder of class folders, an npz, or the data of a configuration or a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from regnas.supernet import InputShape
 
 @dataclass(frozen=True)
 class Reading:
-    """How a model reads images: pixels of ``shape`` [C, H, W], which ``transform`` makes from a file."""
+    """How a model reads images: as pixels of ``shape`` [C, H, W], which ``transform`` makes from a file."""
 
     shape: InputShape
     transform: Transform | Center
@@ -85,7 +85,7 @@ class Samples:
         return (_resize(batch, reading) for batch in batches_of(images, size))
 
     def picture(self, index: int) -> Image.Image:
-        """Return one sample for people: the picture of the file, or the stored pixels."""
+        """Return one sample as a picture: that of the file, or the stored pixels."""
         images = self.split.images
         if not isinstance(images, StreamedImages):
             return picture_of(images[index].numpy())
@@ -103,7 +103,7 @@ class Samples:
 
 
 def samples_of(source: str, split: SplitName, reading: Reading | None) -> Samples:
-    """Find the samples that ``source`` names; ``reading`` is the model's, None if only a person looks at them."""
+    """Load the samples that ``source`` names; ``reading`` is that of the model, or None for a gallery."""
     path = Path(source).expanduser()
     if (path / RUN).is_file():
         run = RunFolder.open(path)

@@ -1,4 +1,4 @@
-"""Make a flip gallery from predictions and the images they were made for. Needs no torch for a folder or an npz."""
+"""Make a flip gallery from predictions and their images. Does not import torch for a folder or an npz."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def gallery(
     most: int = MOST,
     overwrite: bool = False,
 ) -> Gallery:
-    """Show what a new model broke: the samples that the old one predicts correctly and the new one does not.
+    """Show the samples that a new model broke: the old one predicts them correctly and the new one does not.
 
     Args:
         old: predictions of the old model, or a file of them.
         new: predictions of the new model.
         data: a folder of class folders, an npz of images and targets, a configuration, a preset or a run folder.
-        more: predictions of further models, which cast doubt on labels.
-        out: an html file to write the page to.
-        split: which split of a configuration or a run.
+        more: predictions of further models, with which labels can be marked as suspect.
+        out: an HTML file to write the page to.
+        split: the split of a configuration or a run.
         most: the largest number of pictures; the worst flips come first.
         overwrite: replace ``out`` if it exists.
 
     Returns:
-        the flips, worst first, with their pictures; ``to_html()`` is the page.
+        The flips, the worst first, with their pictures; ``to_html()`` returns the page.
 
     Example:
         >>> flips = regnas.gallery("old.npz", "new.npz", "photos", out="flips.html")  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""What can predict: a member of a family, a model of an update, an exported ONNX file, a network of torchvision."""
+"""Load classifiers: members of a family, models of an update, exported ONNX files, networks of torchvision."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ KINDS = (
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """A network, how it reads images, and what its outputs mean.
+    """A network, how it reads images, and the meaning of its outputs.
 
-    ``by_number``: whether the order of its classes is so well known that data may rely on it.
+    ``by_number`` says whether the order of its classes is so well known that data may rely on it.
     """
 
     name: str
@@ -63,7 +63,7 @@ def load_classifier(source: str, weights: str | None = None) -> Classifier:
 
 
 def _check_exported(family: Family, name: str) -> None:
-    """Refuse a method of an update whose new model is more than one network, with what there is of it."""
+    """Refuse a method of an update whose new model is more than one network; name its stored predictions."""
     known = {*family, *(member.method for member in family.members)}
     predicted = sorted((family.folder.parent / "predictions").glob(f"seed-*/{name}")) if name.isprintable() else []
     if family.manifest.is_update and name not in known and predicted:
@@ -105,7 +105,7 @@ def _torchvision(name: str, weights: str) -> Classifier:
         shape = (3, evaluation.size, evaluation.size)
         network = model.build(shape, len(evaluation.categories))
     except ValueError as error:
-        raise ConfigurationError(f"{error}; a model is {KINDS}") from None
+        raise ConfigurationError(f"{error}. A model must be {KINDS}.") from None
     reading = Reading(shape, Center(evaluation.shorter, evaluation.interpolation))
     preprocessing = Preprocessing(evaluation.mean, evaluation.std)
     return Classifier(name, network.eval(), evaluation.categories, reading, preprocessing, by_number=True)

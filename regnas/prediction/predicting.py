@@ -43,14 +43,14 @@ def predict(
             an .onnx file that regnas exported; or a name of torchvision such as ``"resnet18"``.
         data: a folder of class folders, an npz of images and targets, a configuration, a preset or a run folder.
         out: an npz file to write the predictions to.
-        split: which split of a configuration or a run.
-        weights: the weights of a torchvision model; by default its default ones.
+        split: the split of a configuration or a run.
+        weights: the weights of a torchvision model; by default "DEFAULT".
         batch_size: images per batch; by default as in a run, which gives the same predictions bit by bit.
         device: "auto", "cpu", "cuda" or "mps"; by default that of the configuration of ``data``.
         overwrite: replace ``out`` if it exists.
 
     Returns:
-        the predictions with logits, ids and targets. Classes are numbered as the data number them.
+        The predictions with logits, ids and targets. Classes are numbered as in the data.
 
     Example:
         >>> small = regnas.predict("runs/digits:small", "photos", out="small.npz")  # doctest: +SKIP
@@ -77,9 +77,9 @@ def predict(
 def predict_samples(
     classifier: Classifier, samples: Samples, device: torch.device, batch_size: int | None = None
 ) -> Predictions:
-    """Predict samples; the classes are numbered as the data number them, so predictions of two models are comparable.
+    """Predict samples, with the classes numbered as in the data, so that predictions of two models are comparable.
 
-    The default batches have the size of those of a run, which makes predictions of its own samples the same bit by bit.
+    The default batches have the same size as in a run, so predictions of its samples are the same bit by bit.
     """
     outputs = outputs_by_class(
         classifier.name, classifier.classes, samples.source, samples.classes, by_number=classifier.by_number
@@ -104,7 +104,7 @@ def predict_samples(
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Use as many threads as the configuration says, and then as many as before: the number decides the last bits."""
+    """Use the number of threads of the configuration, which decides the last bits, and restore the former number."""
     before = torch.get_num_threads()
     if count:
         torch.set_num_threads(count)

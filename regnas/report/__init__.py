@@ -1,4 +1,4 @@
-"""Results for people: the kit of numbers, figures and pages, and one renderer per result.
+"""Reports: the kit of numbers, figures and pages, and one renderer per result.
 
-Empty on purpose: a terminal table must not wait for the plots.
+This module imports nothing, so that a table for the terminal does not import the plots.
 """

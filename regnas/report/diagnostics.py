@@ -1,7 +1,4 @@
-"""Which samples flip, for both reports: the numbers of all methods, and what they say.
-
-The first method is the one that is described in words.
-"""
+"""Which samples flip, for both reports: the numbers of all methods, and a description of the first one."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from regnas.flips.diagnostics import BINS, MARGIN_EDGES, QUANTILES, Diagnostics,
 from regnas.report.kit.json_values import Text
 from regnas.report.kit.markdown import markdown_table, plain
 
-LOWEST_RANK = 5  # and all below it are shown together
+LOWEST_RANK = 5  # this rank and all below it are shown together
 
 HEADER = (
     "Method",
@@ -30,7 +27,7 @@ HEADER = (
 
 @dataclass(frozen=True)
 class MethodDiagnostics:
-    """``flips.Diagnostics`` of one method, with the edges and the quantiles that its margins refer to."""
+    """``flips.Diagnostics`` of one method, with the bin edges and the quantiles of its margins."""
 
     name: Text
     title: Text
@@ -71,7 +68,10 @@ class FlipDiagnostics:
 def diagnostics_of(
     reference: str, new: str, methods: Sequence[tuple[str, str, Diagnostics | None]]
 ) -> FlipDiagnostics | None:
-    """Of methods (name, title, what ``diagnose`` found); those without logits are left out."""
+    """Collect the diagnostics of methods, each given as name, title and the result of ``diagnose``.
+
+    Methods without logits are left out.
+    """
     found = tuple(
         MethodDiagnostics.of(name, title, diagnosed) for name, title, diagnosed in methods if diagnosed is not None
     )
@@ -79,7 +79,10 @@ def diagnostics_of(
 
 
 def share_by_rank(mistakes: Mistakes) -> list[float]:
-    """Of the wrong class in the reference: rank 1 to 4, 5 and below, and unknown to the reference; all 0 for none."""
+    """Return the share of mistakes by the rank of the wrong class in the reference; all 0 without mistakes.
+
+    The entries are the ranks 1 to 4, the ranks from 5 on together, and classes that the reference does not know.
+    """
     ranks = mistakes.wrong_class_in_reference
     counts = [*ranks.counts[: LOWEST_RANK - 1], sum(ranks.counts[LOWEST_RANK - 1 :]) + ranks.beyond]
     return [count / max(1, mistakes.samples) for count in (*counts, ranks.unknown)]
@@ -109,12 +112,12 @@ def summary(diagnostics: FlipDiagnostics) -> str:
 
 
 def rows(diagnostics: FlipDiagnostics) -> list[list[str]]:
-    """The table below ``HEADER``."""
+    """Return one row of ``HEADER`` per method."""
     return [_row(method) for method in diagnostics.methods]
 
 
 def diagnostics_markdown(diagnostics: FlipDiagnostics | None) -> str:
-    """A section of its own, or nothing."""
+    """Return a section of Markdown; empty without diagnostics."""
     if diagnostics is None:
         return ""
     pair = f"From {diagnostics.reference} to {diagnostics.new}."
@@ -123,7 +126,10 @@ def diagnostics_markdown(diagnostics: FlipDiagnostics | None) -> str:
 
 
 def for_page(diagnostics: FlipDiagnostics | None, pooled: int = 1) -> dict[str, Any] | None:
-    """What the template shows beside the figures; ``pooled`` pairs of models are behind each number."""
+    """Return the values for the template of a page.
+
+    ``pooled`` is the number of pairs of models behind each number, one per seed.
+    """
     if diagnostics is None:
         return None
     return {
@@ -156,7 +162,7 @@ def _rate(value: float | None) -> str:
 
 
 def _margins(mistakes: Mistakes) -> list[str]:
-    """The median margin in the reference and in the new model."""
+    """Return the median margin in the reference and in the new model."""
     return [_signed(margins) for margins in (mistakes.margin_in_reference, mistakes.margin_in_new)]
 
 

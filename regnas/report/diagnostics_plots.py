@@ -1,4 +1,4 @@
-"""Which samples flip, drawn: the first method in detail, and all methods beside one another."""
+"""Draw which samples flip: the first method in detail, and all methods side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RANKS = [*map(str, range(1, LOWEST_RANK)), f"{LOWEST_RANK}+", "new class"]
 
 
 def first_in_detail(diagnostics: FlipDiagnostics) -> Figure:
-    """Of the first method: uncertainty of the reference (PCT, figure 4), rank of the wrong class (ELODI, figure 4)."""
+    """Draw the first method: uncertainty (PCT, figure 4), rank of the wrong class (ELODI, figure 4) and margins."""
     method, old, new = diagnostics.methods[0], diagnostics.reference, diagnostics.new
     figure = Figure(figsize=(WIDTH, 3.1), layout="constrained")
     by_uncertainty, by_rank, by_margin = figure.subplots(1, 3)
@@ -55,7 +55,7 @@ def first_in_detail(diagnostics: FlipDiagnostics) -> Figure:
 
 
 def methods_side_by_side(diagnostics: FlipDiagnostics) -> Figure:
-    """One row per method: NFR by tenths of the reference's uncertainty, and flips by the rank of the wrong class."""
+    """Draw one row per method: NFR by tenths of the reference's uncertainty, and flips by rank of the wrong class."""
     methods = diagnostics.methods
     figure = Figure(figsize=(WIDTH, 1.0 + 0.29 * len(methods)), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(10, 6))
@@ -79,7 +79,7 @@ def methods_side_by_side(diagnostics: FlipDiagnostics) -> Figure:
 
 
 def _beside(axes: Axes, names: Sequence[str], shares: Mapping[str, Sequence[float]]) -> None:
-    """Bars of two kinds of samples side by side, in percent of each."""
+    """Draw bars of two kinds of samples side by side, in percent of each kind."""
     places = np.arange(len(names))
     for index, (name, values) in enumerate(shares.items()):
         color, offset = (COLORS[1], -0.2) if index == 0 else (OTHERS, 0.2)
@@ -90,7 +90,7 @@ def _beside(axes: Axes, names: Sequence[str], shares: Mapping[str, Sequence[floa
 
 
 def _cells(axes: Axes, values: np.ndarray, names: Sequence[str], colors: str, form: str) -> None:
-    """A heat map with its numbers; what is not there stays empty."""
+    """Draw a heat map with its numbers; cells without a number stay empty."""
     rows, columns = values.shape
     scale = Normalize(0, np.nanmax(values) or 1.0)
     edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5

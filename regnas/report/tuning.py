@@ -1,4 +1,4 @@
-"""Keys that are "auto": what was chosen for them on the search split, and the rows of its table."""
+"""The choices for keys that are "auto", made on the search split, and the rows of their table."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Choice:
 
 
 def tuning_rows(choices: Sequence[Choice]) -> list[list[str]]:
-    """The table below ``HEADER``."""
+    """Return one row of ``HEADER`` per choice."""
     return [
         [f"{choice.label}.{choice.key}", f"{choice.value:g}{_note(choice)}", _tried(choice), _cost(choice)]
         for choice in choices
@@ -69,7 +69,7 @@ def tuning_rows(choices: Sequence[Choice]) -> list[list[str]]:
 
 
 def chosen_toml(choices: Sequence[Choice]) -> str:
-    """The choices as the ``[chosen]`` tables of a configuration."""
+    """Return the choices as the ``[chosen]`` tables of a configuration."""
     by_label: dict[str, list[str]] = {}
     for choice in choices:
         by_label.setdefault(choice.label, []).append(f"{choice.key} = {float(choice.value)}")

@@ -1,1 +1,1 @@
-"""What ``regnas run`` does: configuration, run folder and stages."""
+"""The work of ``regnas run``: configuration, run folder and stages."""

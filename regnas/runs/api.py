@@ -1,4 +1,4 @@
-"""Families from Python: one call for each command, quiet, raising ``RegnasError``.
+"""Families from Python: one call per command; the calls print nothing and raise ``RegnasError``.
 
 >>> import regnas
 >>> run = regnas.run("digits", out="runs/digits")  # doctest: +SKIP
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Run(RunView):
-    """A run folder: the family that was built in it, and how it compares with other ways of building one.
+    """A run folder: the family that was built in it, and its comparison with the baselines.
 
     Attributes:
         path: The run folder.
@@ -55,7 +55,7 @@ class Run(RunView):
 
     @property
     def polishing(self) -> Decision | None:
-        """How it was decided whether the members are polished; None if they were not to be."""
+        """The decision between polished and unpolished weights; None if polishing was not requested."""
         from regnas.family.decision import Decision
         from regnas.family.manifest import read_manifest
 
@@ -92,21 +92,21 @@ def run(
 ) -> Run:
     """Build a family of models, from a data set to a report.
 
-    The call prints nothing. An interrupt (Ctrl-C) stops at the next place where nothing is lost and raises
-    ``KeyboardInterrupt``; the same call with ``resume=True`` continues the run.
+    The call prints nothing. An interrupt (Ctrl-C) stops at the next point at which nothing is lost and raises
+    ``KeyboardInterrupt``. The same call with ``resume=True`` continues the run.
 
     Args:
         config: A preset, a configuration file, a run folder, or the tables of a configuration as a dict.
         out: The run folder; by default ``runs/<name>``. Required if ``config`` is a dict.
         set: Changes of the configuration: ``{"training.epochs": 3}`` or ``["training.epochs=3"]``.
         resume: Continue the run in the folder.
-        overwrite: Delete the run in the folder and start anew.
+        overwrite: Delete the run in the folder and start again.
         executor: Where candidates run: ``"inline"``, ``"processes=4"`` or ``"dask=tcp://host:8786"``.
         tune: Choose every key that is "auto" on the search split again.
         allow_inexact: Continue on another machine or with other versions.
         add_budgets: Budgets of further members: ``["450M", "tablet=500M +- 1 %"]``. The other members keep their
-            weights; after polishing the new ones are sub-networks of the polished weights. A report that exists is
-            written anew.
+            weights. After polishing, the new ones are sub-networks of the polished weights. An existing report is
+            written again.
         until: The last stage: "train", "search", "export", "baselines" or "report".
         progress: Called with a ``Progress`` whenever work advances.
 
@@ -135,14 +135,14 @@ def polish(
 ) -> Run:
     """Train the shared weights further for the members alone; keep them unless they are significantly worse.
 
-    The family is exported anew, and a report that exists is written anew.
+    The family is exported again, and an existing report is written again.
 
     Args:
-        config: The run folder; or what ``run`` was given, with the same ``out``.
+        config: The run folder; or the same ``config`` and ``out`` as for ``run``.
         out: The run folder; by default ``runs/<name>``.
         set: Changes of ``[polish]``: ``{"epochs": 4}`` or ``["epochs=4"]``.
         alpha: The point on the line from 0 (accuracy) to 1 (agreement); by default the search split chooses. Nothing is
-            trained if the members were polished before; a report that lacks a member then stays as it is.
+            trained if the members were polished before, and a report that lacks a member then stays unchanged.
         allow_inexact: Continue on another machine or with other versions.
         progress: Called with a ``Progress`` whenever work advances.
 
@@ -175,7 +175,7 @@ def export(
     """Write the networks of a run as files; build the family first if it does not exist.
 
     Args:
-        config: The run folder of a family or of an update; or what ``run`` was given, with the same ``out``.
+        config: The run folder of a family or of an update; or the same ``config`` and ``out`` as for ``run``.
         out: The run folder; by default ``runs/<name>``.
         set: Changes of the configuration.
         formats: "onnx", "onnx-int8", "torch-export"; safetensors are always written.
@@ -186,7 +186,7 @@ def export(
         progress: Called with a ``Progress`` whenever work advances.
 
     Returns:
-        The family; its manifest lists every file with what it predicts.
+        The family; its manifest lists every file with the flips of its predictions.
 
     Example:
         >>> import regnas
@@ -262,7 +262,7 @@ def _run(
             choice = ExecutorChoice.parse(executor) if executor else None
             loaded, path = find_run(config, out, changes, parse_config, reuse)
         with run_session(loaded, path, reuse, allow_inexact, processes) as folder:
-            if add_budgets or polishing:  # another family: what was made of the old one is made anew
+            if add_budgets or polishing:  # another family: files and reports of the old one are written again
                 moved = polishing is not None and polishing.alpha is not None  # by hand, which trains nothing
                 reports = Run(path).report_is_current if moved else folder.page.exists()
                 until = "report" if reports else max(until, "export", key=STAGES.index)

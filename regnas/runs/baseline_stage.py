@@ -1,4 +1,4 @@
-"""The fourth stage of a run: what a user would do instead, at its best, on the same data at the same architectures."""
+"""The fourth stage of a run: tune, train and predict the baselines, on the same data at the same architectures."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from regnas.search import FamilySearch
 from regnas.space import Architecture
 from regnas.training import predictions_from
 from regnas.updates.methods import Method
-from regnas.updates.models import Model, ModelStore, clipped_trainings, make_all, methods_of, training_macs
+from regnas.updates.models import Model, ModelStore, collect_clipping, make_all, methods_of, training_macs
 from regnas.updates.tuning import BySeed, Tuner, resolve
 
 
 @dataclass(frozen=True)
 class TrainedBaselines:
-    """The baselines that were trained, by label, and how the keys that are "auto" were chosen."""
+    """The trained baselines by label, and the choices for keys that are "auto"."""
 
     reported: Mapping[str, ReportedMethod]
     tuning: Sequence[Choice]
@@ -57,7 +57,7 @@ def _report_inherited(
 
 
 def train_baselines(job: Job, members: Mapping[str, Architecture]) -> TrainedBaselines:
-    """Tune and train what a user would do instead, and predict the report split with it."""
+    """Tune and train the baselines, and predict the report split with them."""
     values = job.config.values
     family = {name: SubNetwork(values.supernet, architecture) for name, architecture in members.items()}
     trials = _Trials(job, _store(job), family)
@@ -110,15 +110,17 @@ class _Trials:
         make_all({seed: self.store}, {seed: models}, workers, methods_of(plans))
 
     def predict(self, methods: Sequence[Method]) -> list[BySeed]:
+        """Train the models of the methods, and return their predictions on the search split."""
         plans = [(f"tuning {method.title}", self._plan(method)) for method in methods]
         self.make(plans)
         return [[[self._predicted(model) for model in plan]] for _, plan in plans]
 
     def training_macs(self, methods: Sequence[Method]) -> int:
+        """Return the multiply-adds of training the models of the methods."""
         return training_macs(self.store, [model for method in methods for model in self._plan(method)])
 
     def relative_cost(self, macs: int) -> float:
-        """Divide by the cost of independent training; the cost of nothing is 0 without it."""
+        """Divide by the cost of independent training; return 0 for 0 without computing that cost."""
         return macs / self.training_macs([Independent()]) if macs else 0.0
 
     def _plan(self, method: Method) -> list[Model]:
@@ -147,6 +149,6 @@ def _store(job: Job) -> ModelStore:
 
 
 def _note_clipping(job: Job, store: ModelStore, plans: Mapping[str, Mapping[str, Model]]) -> None:
-    trainings = clipped_trainings(store, {label: list(plan.values()) for label, plan in plans.items()})
+    trainings = collect_clipping(store, {label: list(plan.values()) for label, plan in plans.items()})
     known = {f"{each.method}, {each.training}": each.clipping for each in trainings}
     job.folder.add(CLIPPING, {name: counts.to_json() for name, counts in known.items() if counts is not None})

@@ -1,7 +1,7 @@
-"""What a user would do instead, on the same data with the same epochs at the family's own architectures.
+"""Baselines: what a user would do without a family, on the same data with the same epochs and architectures.
 
-Every way of updating a model is a baseline of a family: its chain of releases is the chain of members, and each larger
-member follows the smaller one. ``accuracy_only`` searches the same supernet.
+Every method of updating a model is a baseline of a family: its chain of releases is the chain of members, and each
+larger member follows the smaller one. ``accuracy_only`` searches the same supernet.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class SubNetwork:
-    """The plain network of an architecture, with weights of its own."""
+    """The plain network of an architecture, with its own weights."""
 
     plugin: SupernetPlugin
     architecture: Architecture
 
     def build(self, input_shape: InputShape, classes: int) -> nn.Module:
+        """Build the network with random weights."""
         return self.plugin.network(self.architecture, input_shape, classes)
 
 
@@ -60,19 +61,19 @@ BASELINES: Registry[type[Baseline]] = Registry(
 
 
 def check_baseline(label: str, baseline: Baseline, trains: bool) -> None:
-    """Refuse with a ``ValueError`` what cannot be planned for the members of a family."""
+    """Raise ``ValueError`` for a baseline that cannot be planned for the members of a family."""
     if isinstance(baseline, AccuracyOnly):
         return
     if not trains:
-        raise ValueError(f"baselines.{label} trains networks: set training.epochs, or leave it out")
+        raise ValueError(f"training.epochs must be at least 1 for baselines.{label}, got 0. Set it, or leave it out.")
     if baseline.fine_tunes:
         raise ValueError(
-            f"baselines.{label} starts from the weights of the smaller member, and members of a family differ in "
-            "architecture: leave it out, or compare it with `regnas update`"
+            f"baselines.{label} must not start from old weights, because members of a family differ in architecture. "
+            "Leave it out, or compare it with `regnas update`."
         )
 
 
 def plan_members(method: Method, family: Family) -> dict[str, Model]:
-    """Plan a way of updating a model along the members of a family: each larger one follows the smaller."""
+    """Plan a method of updating a model along the members of a family: each larger one follows the smaller."""
     chain = Chain(tuple(ChainStage(name, Release(network)) for name, network in family.items()))
     return dict(zip(family, method.plan(chain), strict=True))

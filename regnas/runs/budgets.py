@@ -1,4 +1,4 @@
-"""Budgets that are added to a family after its search."""
+"""Add budgets to a family after its search."""
 
 from __future__ import annotations
 
@@ -30,21 +30,25 @@ def parse_added(texts: Sequence[str], known: Mapping[str, str]) -> dict[str, str
         name = (match and match["name"]) or (opening[0].replace(" ", "").replace(".", "_") if opening else "")
         _parse(budget)
         if added.get(name, budget) != budget:
-            raise ConfigurationError(f'`add_budgets` {text}: "{name}" is {added[name]} already. Choose another name.')
+            raise ConfigurationError(
+                f'`add_budgets` {text}: the name must be new, got "{name}", which is {added[name]}. Choose another one.'
+            )
         added[name] = budget
     return added
 
 
 def _insert(budgets: Mapping[str, Budget], name: str, budget: Budget) -> dict[str, Budget]:
     if name in budgets:
-        raise ConfigurationError(f"`add_budgets` {name}: the family has a budget of this name ({budgets[name]})")
+        raise ConfigurationError(
+            f'`add_budgets`: the name must be new, got "{name}", which is {budgets[name]}. Choose another one.'
+        )
     smaller = {other: own for other, own in budgets.items() if budget.exceeds(own)}
     larger = {other: own for other, own in budgets.items() if own.exceeds(budget)}
     unordered = [other for other in budgets if other not in smaller and other not in larger]
     if unordered:
         raise ConfigurationError(
-            f"`add_budgets` {name}: {budget} is neither larger nor smaller than budgets.{unordered[0]} "
-            f"({budgets[unordered[0]]})"
+            f"`add_budgets` {name}: the budget must be larger or smaller than budgets.{unordered[0]} "
+            f"({budgets[unordered[0]]}) in all limits, got {budget}"
         )
     return smaller | {name: budget} | larger
 

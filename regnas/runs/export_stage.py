@@ -1,4 +1,4 @@
-"""The third stage of a run: each member on its own, as files, and what it predicts on the report split."""
+"""The third stage of a run: write each member as files, with its predictions on the report split."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ log = logging.getLogger("regnas")
 
 @dataclass(frozen=True)
 class Exported:
-    """The family on disk; ``predictions`` by member, None if the files were there already and nothing was run."""
+    """The family on disk; ``predictions`` by member, None if the files existed already and nothing was run."""
 
     family: Family
     predictions: Mapping[str, Predictions] | None = None
 
     def predictions_for(self, job: Job) -> Mapping[str, Predictions]:
-        """What the members predict on the report split: as they were exported, or now."""
+        """Return the predictions of the members on the report split; predict now if the export did not."""
         if self.predictions is not None:
             return self.predictions
         return {name: predict_report(job, name, _place(job, network)) for name, network in self.family.items()}
@@ -42,7 +42,7 @@ def export_family(
     members: Mapping[str, Architecture],
     polished: Polished | None = None,
 ) -> Exported:
-    """Write each member on its own and the manifest last; an export that is whole is left as it is."""
+    """Write each member and, last, the manifest; leave a complete export unchanged."""
     folder, license = job.folder.family, weights_license(job.folder)
     current = current_family(folder)
     trade = None if polished is None else polished.to_json()
@@ -74,7 +74,7 @@ def export_family(
         log.info("export %s: %s MACs, Top-1 %.2f %%", name, format_macs(cost.macs), 100 * predictions[name].accuracy)
 
     def as_written(name: str, loaded: nn.Module) -> Predictions:
-        """The same weights in the same network predict the same: they are compared instead of run again."""
+        """Return the known predictions after comparing the weights, which give the same predictions."""
         _check_same_weights(name, networks[name], loaded)
         return predictions[name]
 
@@ -83,17 +83,18 @@ def export_family(
 
 
 def polishing_interrupted(folder: RunFolder, family: Family) -> bool:
-    """Say whether the run is to be polished, and its family is still the one from before."""
+    """Whether polishing was requested and the family is still the one from before it."""
     wanted = folder.facts.get("polish")
     return wanted is not None and (family.manifest.polish is None or folder.facts.get("polished", wanted) != wanted)
 
 
 def weights_license(folder: RunFolder) -> str:
+    """Return the license of the weights, as a run recorded it."""
     return str(folder.facts.get("weights_license", NOT_STATED))
 
 
 def _place(job: Job, network: nn.Module) -> nn.Module:
-    # Laid out as the evaluator has them: otherwise the last bits of the logits would differ from those of the export.
+    # The memory format of the evaluator: with another one, the last bits of the logits would differ from the export.
     return network.to(job.device).to(memory_format=torch.channels_last)
 
 

@@ -24,9 +24,9 @@ FORMAT = 1
 REQUIRED = (
     "format", "name", "digest", "threads", "versions", "machine", "data", "timings", "configuration",
 )  # fmt: skip
-CONDITIONS = ("threads", "processes", "versions")  # facts of their own, beside those of the machine
-ANCHORS = "anchors"  # a fact: which folders relative paths of the configuration belong to
-CLIPPING = "clipping"  # a fact: clipped steps of each training that has no record of its own
+CONDITIONS = ("threads", "processes", "versions")  # separate facts, beside those of the machine
+ANCHORS = "anchors"  # a fact: the folders that relative paths of the configuration belong to
+CLIPPING = "clipping"  # a fact: clipped steps of each training without its own record
 OPTIONAL_TABLES = (CLIPPING, "added_budgets", "later_members")  # facts that a run may lack
 Reuse = Literal["refuse", "resume", "overwrite"]
 
@@ -34,7 +34,10 @@ log = logging.getLogger("regnas")
 
 
 class RunFolder:
-    """Paths and ``run.json``; made by ``create`` or ``open``. With ``reads_only``, nothing is written."""
+    """The paths and the recorded facts (``run.json``) of a run; with ``reads_only``, nothing is written.
+
+    ``create`` and ``open`` make it.
+    """
 
     def __init__(self, path: Path, facts: dict[str, Any], reads_only: bool = False) -> None:
         self.path = path
@@ -97,8 +100,9 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path, reads_only: bool = False) -> RunFolder:
+        """Open an existing run, and check its facts."""
         if not (path / RUN).exists():
-            raise ArtifactError(f"{path} is not a run folder: it has no {RUN}")
+            raise ArtifactError(f"{path} must be a run folder with {RUN}, got none")
         facts = read_sealed_json(path / RUN)
         _check_facts(facts, path / RUN)
         return cls(path, facts, reads_only)
@@ -111,7 +115,7 @@ class RunFolder:
 
     @property
     def processes(self) -> int:
-        """The number of processes that train the supernet; a step has ``batch_size`` images of each."""
+        """The number of processes that train the supernet; a step has ``batch_size`` images per process."""
         return int(self.facts.get("processes", 1))
 
     @property
@@ -129,11 +133,12 @@ class RunFolder:
         return f"{self.facts['name']} {self.facts['id']}"
 
     def save(self) -> None:
+        """Write the facts."""
         if not self.reads_only:
             write_sealed_json(self.path / RUN, self.facts)
 
     def check_machine(self, machine: dict[str, Any], allow_inexact: bool) -> None:
-        """Refuse to continue under other conditions unless the user allows it: they change the bits of the result.
+        """Refuse to continue under other conditions, which change the bits of the result, unless the user allows it.
 
         The number of processes matters until the supernet is trained; the later stages run in one process.
         """
@@ -156,11 +161,12 @@ class RunFolder:
         }
 
     def check_data(self, summary: dict[str, Any]) -> None:
+        """Refuse data that differ from those that the run was started with."""
         recorded = self.facts["data"]
         if recorded is not None and recorded["digest"] != summary["digest"]:
             raise ArtifactError(
-                f"the data set is not the one that {self.path} was started with (digest {summary['digest'][:12]}…, "
-                f"recorded {recorded['digest'][:12]}…)"
+                f"the data set must be the one that {self.path} was started with, digest {recorded['digest'][:12]}…, "
+                f"got {summary['digest'][:12]}…. Restore the data."
             )
         self.facts["data"] = summary
         self.save()
@@ -170,16 +176,18 @@ class RunFolder:
         recorded = self.facts.get(fact, sha256)
         if recorded != sha256:
             raise ArtifactError(
-                f"{fact}: {name} is not what {self.path} was started with (sha256 {sha256[:12]}…, recorded "
-                f"{recorded[:12]}…)"
+                f"{fact}: {name} must be the file that {self.path} was started with, sha256 {recorded[:12]}…, got "
+                f"{sha256[:12]}…. Restore the file."
             )
         self.keep(fact, sha256)
 
     def keep(self, fact: str, value: Any) -> None:
+        """Record a fact."""
         self.facts[fact] = value
         self.save()
 
     def forget(self, fact: str) -> None:
+        """Remove a fact."""
         if fact in self.facts:
             del self.facts[fact]
             self.save()

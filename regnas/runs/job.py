@@ -1,4 +1,4 @@
-"""What all stages of a run share, loaded and checked before anything is trained."""
+"""The state that all stages of a run share, loaded and checked before anything is trained."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PolishRequest:
 
 @dataclass(frozen=True)
 class WantedPolishing:
-    """How the members are polished: the table of settings, and the point that the user named."""
+    """The requested polishing: the table of settings, and the point that the user named."""
 
     table: Mapping[str, Any]
     alpha: float | None
@@ -55,12 +55,13 @@ class WantedPolishing:
         return parse_polish(self.table)
 
     def to_json(self) -> dict[str, Any]:
+        """Return the fact that the run records."""
         return {"settings": self.table, "alpha": self.alpha}
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all stages share."""
+    """The state that all stages share."""
 
     config: LoadedConfig[Config]
     folder: RunFolder
@@ -72,14 +73,14 @@ class Job:
     device: torch.device
     executor: ExecutorChoice
     studies: Studies
-    images: Images  # of the search split: what the search sees, and what decides about polishing
+    images: Images  # of the search split: images of the search, and images that decide about polishing
     polishing: WantedPolishing | None
     polished_members: tuple[str, ...] | None  # None: all members are polished together
     old: dict[str, Predictions]  # on the search split, of models from which members must not regress
 
     @property
     def added_later(self) -> list[str]:
-        """Return the members that were added after the others were polished."""
+        """The members that were added after the others were polished."""
         return [name for name in self.added if self.polished_members is not None and name not in self.polished_members]
 
     @property
@@ -101,9 +102,9 @@ def prepare(
     polish: PolishRequest | None = None,
     processes: Processes = SINGLE,
 ) -> Job:
-    """Load the data and check that everything the run needs exists, before anything is trained.
+    """Load the data and check that everything that the run needs exists, before anything is trained.
 
-    What is quick to check comes before the data are loaded. The run remembers a request only after all checks.
+    Quick checks come before the data are loaded. A request is recorded only after all checks.
     """
     values = config.values
     added = parse_added(added_budgets, folder.facts.get("added_budgets", {}))
@@ -154,7 +155,7 @@ def prepare(
     else:
         folder.forget(POLISHED_MEMBERS)
     folder.keep("polish", None if polishing is None else polishing.to_json())
-    recipe = values.training.over(folder.processes)  # a run that is continued keeps the size of its steps
+    recipe = values.training.over(folder.processes)  # a continued run keeps the size of its steps
     return Job(
         config=config,
         folder=folder,
@@ -194,7 +195,7 @@ def _old_predictions(file: str, splits: Splits, folder: RunFolder) -> dict[str, 
 def _wanted_polishing(
     config: LoadedConfig[Config], folder: RunFolder, request: PolishRequest | None
 ) -> WantedPolishing | None:
-    """Choose settings and alpha: of this request, of an earlier one, or of the configuration."""
+    """Return the settings and alpha of this request, of an earlier one, or of the configuration."""
     known: dict[str, Any] | None = folder.facts.get("polish")
     if known is None and "polish" in config.table:
         known = {"settings": config.table["polish"], "alpha": None}
@@ -209,6 +210,7 @@ def _wanted_polishing(
 
 
 def check_curriculum(values: Config, space: SearchSpace) -> None:
+    """Refuse a curriculum that does not fit the space."""
     try:
         values.curriculum.check(space, values.training.ema_decay)
     except ValueError as error:
@@ -226,7 +228,7 @@ def check_budgets(budgets: Mapping[str, Budget], space: SearchSpace) -> dict[str
 
 
 def imported_weights(config: LoadedConfig[Config], splits: Splits) -> ImportedSupernet | None:
-    """Find the weights that the supernet starts from, if the configuration names them; refuse those that do not fit."""
+    """Find the weights that the supernet starts from, if the configuration names them; refuse other weights."""
     values = config.values
     if not values.weights:
         return None

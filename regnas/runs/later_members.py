@@ -1,7 +1,7 @@
-"""Members that are added after the others were polished: found among the sub-networks of the polished weights.
+"""Record members that are added after the others were polished, found among sub-networks of the polished weights.
 
-The other members keep their weights bit by bit, since nothing is trained. What was found is a fact of the run, because
-the weights that an added member was searched with can be other ones later.
+The other members keep their weights bit by bit, because nothing is trained. The found architectures are facts of the
+run, because the weights that an added member was searched with may change later.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from regnas.errors import ConfigurationError
 from regnas.runs.folder import RunFolder
 from regnas.space import Architecture
 
-POLISHED_MEMBERS = "polished_members"  # a fact: whose weights were polished
+POLISHED_MEMBERS = "polished_members"  # a fact: the members whose weights were polished
 LATER_MEMBERS = "later_members"  # a fact: the architectures of members that were added afterwards
 
 
@@ -37,13 +37,16 @@ def check_all_found(folder: RunFolder, polished: Iterable[str] | None) -> None:
 
 
 def found_later(folder: RunFolder) -> dict[str, Architecture]:
+    """Return the recorded architectures of members that were added later."""
     facts: Mapping[str, Any] = folder.facts.get(LATER_MEMBERS, {})
     return {name: Architecture.from_json(found) for name, found in facts.items()}
 
 
 def keep_found(folder: RunFolder, name: str, architecture: Architecture) -> None:
+    """Record the architecture of a member that was added later."""
     folder.add(LATER_MEMBERS, {name: architecture.to_json()})
 
 
 def in_order(budgets: Iterable[str], members: Mapping[str, Architecture]) -> dict[str, Architecture]:
+    """Return the members in the order of the budgets."""
     return {name: members[name] for name in budgets if name in members}

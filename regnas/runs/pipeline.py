@@ -1,7 +1,7 @@
-"""What ``regnas run`` does, top to bottom: from a configuration to a report.
+"""The stages of ``regnas run`` from top to bottom: from a configuration to a report.
 
-Every stage leaves its result in the run folder and is skipped, or continued, if it finds it there. So a stage on its
-own is the run up to that stage, and resuming is running again.
+Every stage leaves its result in the run folder, and is skipped or continued if it finds a result there. So a command
+for one stage is the run up to that stage, and to resume is to run again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def run_stages(
     """Go through the stages up to ``until``; return the comparison of the report, or None if it was not reached.
 
     ``tune`` chooses the keys of baselines that are "auto" again, even if the configuration has values for them. If
-    several processes train the supernet together, only the main process goes on after that.
+    several processes train the supernet together, only the main process continues after that.
     """
     job = processes.in_turn(lambda: prepare(config, folder, executor, added_budgets, polish, processes))
     with planned_stages(_stages_until(until, polishes=job.polishing is not None)):
@@ -89,7 +89,7 @@ def _build_family(job: Job, supernet: nn.Module, until: RunStage) -> FamilyCompa
             if changed:
                 methods.append(_report_unpolished(job, evaluator, members))
             searched = search_baselines(job, search, members)
-            workers.close()  # nothing more is searched, and idle workers would hold memory beside the trainings
+            workers.close()  # no further search follows, and idle workers would hold memory during the trainings
             trained = train_baselines(job, members)
             baselines = {**searched, **trained.reported}
             methods += [baselines[label] for label in job.config.values.baselines]

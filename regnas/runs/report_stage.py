@@ -1,4 +1,4 @@
-"""The last stage of a run: the report, from what the stages before it returned."""
+"""The last stage of a run: write the report from the results of the stages before it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regnas.runs.job import Job, imported_weights
 from regnas.runs.tables import describe
 from regnas.space import Architecture, format_macs
 from regnas.training import Clipping
-from regnas.updates.models import ClippedTraining, clipped_steps
+from regnas.updates.models import ClippedTraining, describe_clipping
 
 
 def reported_family(
@@ -103,4 +103,4 @@ def _training_facts(job: Job) -> dict[str, str]:
 def _clipped_facts(job: Job) -> dict[str, str]:
     noted = job.folder.facts.get(CLIPPING, {})
     trainings = [ClippedTraining(name, Clipping.from_json(counts)) for name, counts in noted.items()]
-    return {"Clipped steps": clipped_steps(trainings)} if trainings else {}
+    return {"Clipped steps": describe_clipping(trainings)} if trainings else {}

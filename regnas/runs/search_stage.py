@@ -1,4 +1,4 @@
-"""The second stage of a run: the members of the family, found in the supernet, and their shared weights, polished."""
+"""The second stage of a run: search the supernet for the members of the family, and polish their shared weights."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ log = logging.getLogger("regnas")
 
 
 def open_evaluator(job: Job, supernet: nn.Module) -> Evaluator:
-    """Start what runs candidates, with its workers; the caller closes it."""
+    """Start the evaluator of candidates with its workers; the caller closes it."""
     return _open_evaluator(job, supernet, searched_splits(job.splits, job.images))
 
 
 def evaluator_here(job: Job, supernet: nn.Module, weights: Mapping[str, Tensor] | None) -> Evaluator:
-    """Run a few members of the supernet, with other weights if given, in this process, on the whole search split.
+    """Return an evaluator in this process, on the whole search split, for a few members; it need not be closed.
 
-    There is nothing to close.
+    ``weights`` replace those of the supernet if they are given.
     """
-    return _open_evaluator(replace(job, executor=ExecutorChoice()), with_weights(supernet, weights), job.splits)
+    return _open_evaluator(replace(job, executor=ExecutorChoice()), replace_weights(supernet, weights), job.splits)
 
 
-def with_weights(supernet: nn.Module, weights: Mapping[str, Tensor] | None) -> nn.Module:
-    """Return a copy of the supernet with other weights; itself if there are none."""
+def replace_weights(supernet: nn.Module, weights: Mapping[str, Tensor] | None) -> nn.Module:
+    """Return a copy of the supernet with other weights; without weights, return the supernet itself."""
     if weights is None:
         return supernet
     supernet = copy.deepcopy(supernet)
@@ -54,7 +54,7 @@ def _open_evaluator(job: Job, supernet: nn.Module, splits: Splits) -> Evaluator:
 
 
 def search_family(job: Job, evaluator: Evaluator) -> tuple[FamilySearch, dict[str, Architecture]]:
-    """Find the members for the configuration's budgets, and then those that were added before they were polished."""
+    """Find the members for the budgets of the configuration, and then those that were added before polishing."""
     values = job.config.values
     search = FamilySearch(
         space=job.space,
@@ -89,7 +89,7 @@ def add_later_members(
     if not missing:
         return members
     weights = None if polished is None else polished.weights
-    with closing(open_evaluator(job, with_weights(supernet, weights))) as evaluator:
+    with closing(open_evaluator(job, replace_weights(supernet, weights))) as evaluator:
         for name in missing:
             members = _add(job, replace(search, evaluator=evaluator), members, name)
             keep_found(job.folder, name, members[name])
@@ -97,7 +97,7 @@ def add_later_members(
 
 
 def _add(job: Job, search: FamilySearch, members: dict[str, Architecture], name: str) -> dict[str, Architecture]:
-    """Find a member that was asked for later; a budget without a network is forgotten, or nothing else could follow."""
+    """Find an added member; forget a budget without a network, which would make every later command fail."""
     try:
         return search.add(members, name)
     except InfeasibleError:

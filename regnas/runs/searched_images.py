@@ -1,4 +1,4 @@
-"""Which images of the search split the search sees, and which decide about polishing."""
+"""Divide the search split into images of the search and images that decide about polishing."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from regnas.flips import Predictions, count_clusters
 from regnas.runs.folder import RunFolder
 from regnas.runtime.randomness import key_to_int
 
-HELD_OUT = "held_out"  # the fact: the share of the search split that the search does not see
+HELD_OUT = "held_out"  # a fact: the share of the search split that is held out of the search
 
 
 def share_to_hold_out(folder: RunFolder, polishing: Polishing | None, changes: Any, searched: bool) -> float:
-    """Return the share for this run: fixed as soon as a search has begun, since then images have chosen."""
+    """Return the share for this run; it is fixed once a search has begun, because its images have then chosen."""
     wanted = 0.0 if polishing is None else polishing.held_out
     if not searched:
         return wanted
@@ -44,13 +44,14 @@ def divide(split: Split, share: float, seed: int) -> Images:
 
 
 def searched_splits(splits: Splits, images: Images) -> Splits:
-    """Return the splits with the part of the search split that the search sees."""
+    """Return the splits with only the images of the search in the search split."""
     if not images.held_out:
         return splits
     return replace(splits, search=splits.search.part(splits.search.name, images.searched))
 
 
 def searched_part(predictions: Predictions, chosen: NDArray[np.int64]) -> Predictions:
+    """Return the predictions of some samples."""
     groups = None if predictions.groups is None else predictions.groups[chosen]
     ids, targets, predicted = (each[chosen] for each in (predictions.ids, predictions.targets, predictions.predicted))
     return Predictions(predictions.model, ids, targets, predicted, groups=groups)

@@ -1,4 +1,4 @@
-"""A run in progress: found by its name, locked by one process, and logged."""
+"""Find, lock and log a run in progress."""
 
 from __future__ import annotations
 
@@ -30,16 +30,19 @@ Loaded = TypeVar("Loaded", bound="LoadedConfig[Any]")
 
 
 def reuse_of(resume: bool, overwrite: bool) -> Reuse:
+    """Return what happens to an existing run; refuse both options together."""
     if resume and overwrite:
-        raise ConfigurationError("`resume` and `overwrite` exclude each other. Choose one.")
+        raise ConfigurationError("only one of `resume` and `overwrite` must be set, got both. Choose one.")
     return "overwrite" if overwrite else "resume" if resume else "refuse"
 
 
 def is_run_folder(source: Source) -> bool:
+    """Whether a source is a run folder."""
     return not isinstance(source, Mapping) and (Path(source) / RUN).exists()
 
 
 def is_update_run(source: Source) -> bool:
+    """Whether a source is the run folder of an update."""
     from regnas.runs.tables import is_update
 
     return is_run_folder(source) and is_update(RunFolder.open(Path(str(source))).facts["configuration"])
@@ -73,7 +76,7 @@ def find_run(
         out: The run folder; by default ``runs/<name>``.
         changes: Changes of the configuration.
         parse: Builds the configuration from its name, its table, and the folders of relative paths.
-        reuse: A run that is resumed finds its files where it found them before, from any working directory.
+        reuse: With "resume", relative paths belong to the folders that the run recorded.
 
     Returns:
         The configuration and the run folder, which need not exist.
@@ -89,7 +92,7 @@ def find_run(
     if is_run_folder(source):
         path = Path(source)
         if changes:
-            raise ConfigurationError(f"{path} has a configuration: `set` is only for a new run")
+            raise ConfigurationError(f"`set` must be empty for a run folder, got changes for {path}. Start a new run.")
         if out is not None and Path(out).resolve() != path.resolve():
             raise ConfigurationError(f"{path} is a run folder. Leave out `out` ({out}), or name a configuration.")
         run = RunFolder.open(path)
@@ -119,7 +122,7 @@ def run_session(
     allow_inexact: bool,
     processes: Processes | None = None,
 ) -> Iterator[RunFolder]:
-    """Lock and check the run folder, and log to it, for the length of the block.
+    """Lock and check the run folder, and log to it, inside the block.
 
     If there are several processes, the main process does this, and the others only read.
     """
@@ -147,7 +150,7 @@ def run_session(
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Let torch use ``count`` threads for the block; 0 keeps their number."""
+    """Let torch use ``count`` threads inside the block; 0 keeps their number."""
     import torch
 
     before = torch.get_num_threads()
@@ -159,7 +162,7 @@ def _threads(count: int) -> Iterator[None]:
 
 
 class _LogFile(logging.FileHandler):
-    """A line per event. If one cannot be written, the disk is full or worse, and the run stops."""
+    """A log file with one line per event. If a line cannot be written, the run stops."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -195,13 +198,13 @@ def _log_to(path: Path) -> Iterator[None]:
     finally:
         logger.setLevel(level)
         logger.removeHandler(handler)
-        with suppress(OSError):  # of a line that could not be written, which was reported
+        with suppress(OSError):  # a line that could not be written was reported already
             handler.close()
 
 
 @contextmanager
 def continuable(path: Path) -> Iterator[None]:
-    """Tell failures of the machine from bugs, and record in an error which run can be continued."""
+    """Turn failures of the machine into EnvironmentProblem, and record in an error which run can be continued."""
     try:
         with environment_problems():
             yield

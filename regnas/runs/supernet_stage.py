@@ -1,4 +1,4 @@
-"""The first stage of a run: the supernet, trained by its curriculum, and the supernets that teach it."""
+"""The first stage of a run: train the supernet by its curriculum, and the supernets that teach it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from regnas.runtime.randomness import Key, key_to_int
 from regnas.runtime.tensors import load_into
 from regnas.training import Curriculum, ForkedTraining, SupernetObjective
 
-TRAINING_MACS = "supernet_training_macs"  # the fact
+TRAINING_MACS = "supernet_training_macs"  # a fact
 
 log = logging.getLogger("regnas")
 
 
 def train_supernet(job: Job) -> nn.Module:
-    """Train the supernet, from random or imported weights; with 0 epochs it stays as it was imported."""
+    """Train the supernet from random or imported weights; with 0 epochs, leave the imported weights unchanged."""
     values = job.config.values
     before = [_train_teacher(job, number) for number in range(_supernets_before(job))]
     doing = "train" if values.training.epochs and not job.folder.supernet_trained else "load"
@@ -44,7 +44,7 @@ def train_supernet(job: Job) -> nn.Module:
 def supernet_training_macs(job: Job) -> int:
     """Return the multiply-adds of the supernet's training, including the supernets that teach it.
 
-    They are counted once, by repeating the draws of every step, and then remembered by the run.
+    They are counted once, by repeating the draws of every step, and then recorded.
     """
     if TRAINING_MACS not in job.folder.facts:
         job.folder.keep(TRAINING_MACS, _count_training_macs(job))
@@ -61,7 +61,7 @@ def _count_training_macs(job: Job) -> int:
 
 
 def _train_teacher(job: Job, number: int) -> nn.Module:
-    """Train one of the supernets that teach the run's own; in training mode, since it has no statistics of its own."""
+    """Train one of the supernets that teach; return it in training mode, because it has no batch-norm statistics."""
     objective = _teacher_objective(job, number)
     supernet = _new_supernet(job, objective.key)
     place = job.folder.supernet / f"teacher-{number}"

@@ -1,4 +1,4 @@
-"""Configurations as tables: TOML files, presets, changes of single keys. Needs no torch."""
+"""Configurations as tables: TOML files, presets, changes of single keys. Does not import torch."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ from regnas.runtime.files import is_deeper
 PRESETS = "search_configs"
 SIZE_LIMIT = 256 * 2**10  # bytes of a file; a configuration has a few thousand
 DEPTH_LIMIT = 32
-DOT_LIMIT = 1000  # in a line
+DOT_LIMIT = 1000  # dots in a line
 
 # Changes of a configuration: {"training.epochs": 3}, or texts as on the command line: ["training.epochs=3"].
 Changes = Mapping[str, Any] | Sequence[str]
 
 
 def load_table(source: str, changes: Changes = ()) -> tuple[str, dict[str, Any], Anchors]:
-    """Read a file or a preset: its name, its content after the changes, and what its relative paths belong to."""
+    """Read a file or a preset; return its name, its content with the changes, and the folders of relative paths."""
     path = _find(source)
     with path.open("rb") as file:
         content = file.read(SIZE_LIMIT + 1)
     if len(content) > SIZE_LIMIT:
-        raise ConfigurationError(f"{source} has more than {SIZE_LIMIT:,} bytes, the limit for a configuration")
+        raise ConfigurationError(f"{source} must have at most {SIZE_LIMIT:,} bytes as a configuration, got more")
     try:
         table = _parse(content.decode("utf-8"))
     except ValueError as error:
-        raise ConfigurationError(f"{source} is not TOML: {first_line(error)}") from None
+        raise ConfigurationError(f"{source} must be TOML: {first_line(error)}") from None
     change(table, changes)
     folder = path.absolute().parent if isinstance(path, Path) and Path(source).is_file() else Path.cwd()
     return Path(source).stem, table, Anchors(folder, Path.cwd(), tuple(parse_changes(changes)))
 
 
 def is_update(table: Mapping[str, Any]) -> bool:
-    """Tell whether a configuration is for ``regnas update``."""
+    """Whether a configuration is for ``regnas update``."""
     return "models" in table or "methods" in table
 
 
 def presets() -> list[str]:
+    """Return the names of the presets."""
     return sorted(
         entry.name.removesuffix(".toml") for entry in resources.files(PRESETS).iterdir() if entry.name.endswith(".toml")
     )
@@ -67,7 +68,7 @@ def _find(source: str) -> Any:
 
 
 def _remedy(source: str, folder: Path) -> str:
-    """Say what the folder is and what to do with it, as far as its content tells."""
+    """Describe the folder by its content, and say what to do with it."""
     exported = (folder / "manifest.json").is_file()
     if exported and (folder.absolute().parent / "run.json").is_file():
         return f". It is a part of a run folder. Use {folder.parent}."
@@ -96,11 +97,11 @@ def change(table: dict[str, Any], changes: Changes) -> None:
     for key, value in parse_changes(changes).items():
         _assign(table, key, value)
     if is_deeper(table, DEPTH_LIMIT):
-        raise ConfigurationError(f"a configuration must be nested at most {DEPTH_LIMIT} deep")
+        raise ConfigurationError(f"a configuration must be nested at most {DEPTH_LIMIT} deep, got more")
 
 
 def _parse(text: str) -> dict[str, Any]:
-    """Parse TOML in bounded time: tomllib takes seconds for a key of thousands of parts, and recurs for brackets."""
+    """Parse TOML in bounded time: tomllib takes seconds for a key of thousands of parts, and recurses for brackets."""
     if any(line.count(".") > DOT_LIMIT for line in text.splitlines()):
         raise ValueError(f"a line must have at most {DOT_LIMIT:,} dots")
     try:
@@ -116,7 +117,7 @@ def _parse_change(text: str) -> tuple[str, Any]:
     try:
         return key.strip(), _parse(f"value = {value}")["value"]
     except ValueError:
-        return key.strip(), value  # a bare word is a text, as on every command line
+        return key.strip(), value  # a bare word is a text
 
 
 def _assign(table: dict[str, Any], key: str, value: Any) -> None:
@@ -130,7 +131,7 @@ def _assign(table: dict[str, Any], key: str, value: Any) -> None:
 
 
 def describe(table: Mapping[str, Any], section: str) -> str:
-    """Name a component and its keys, for people: ``digits (severity 1.2)``."""
+    """Describe a component by its name and keys: ``digits (severity 1.2)``."""
     entries = dict(table.get(section, {}))
     name = entries.pop("name", "")
     keys = ", ".join(f"{key} {value}" for key, value in entries.items())

@@ -1,4 +1,4 @@
-"""What the folder of a run shows, whether it built a family or compared updates."""
+"""A read-only view of a run folder, of a family or of an update."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RunView:
         return f"{type(self).__name__}({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        """What the report says, with a link to its page."""
+        """Return the highlights of the report as HTML, with a link to its page."""
         if not self.report.exists():
             kind = type(self).__name__
             return f"<p>{kind} in <code>{escape(str(self.path))}</code>, without a report so far.</p>"
@@ -49,7 +49,7 @@ class RunView:
         return f'{self._highlights()}<p><a href="{link}">Report</a></p>'
 
     def _highlights(self) -> str:
-        """The most important numbers of the report, as HTML."""
+        """Return the most important numbers of the report as HTML."""
         raise NotImplementedError
 
     @property

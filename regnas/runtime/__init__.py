@@ -1,1 +1,1 @@
-"""What every layer may use: files that are complete or absent, keyed randomness, progress, signals."""
+"""Tools for every layer: files that are complete or absent, keyed randomness, progress, signals."""

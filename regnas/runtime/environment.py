@@ -1,7 +1,7 @@
-"""Failures of the machine, whatever library reports them: no space, no permission, too many open files.
+"""Recognize failures of the machine in the errors of any library: no space, no permission, too many open files.
 
-Libraries wrap the errors of the system in exceptions of their own, or only quote them. ``environment_cause`` looks for
-them in an exception and in everything that it came from.
+Libraries wrap the errors of the system in their own exceptions, or only quote them. ``environment_cause`` looks for
+them in an exception and in all of its causes.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ REMEDIES = {
     errno.EIO: "Check the disk, and whether you may write to it.",
     errno.ENOMEM: "Free some memory.",
 }
-# Of these, bad data can be no reason: they outweigh an error that says so. A file that may not be read is bad data.
+# Bad data never cause these errors, so they override an error about data. A file that may not be read is bad data.
 NEVER_DATA = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.EIO)
-# What libraries say instead of a number: Rust's "(os error 28)" or "Os { code: 28", C++ streams, SQLite.
+# The texts of libraries that do not pass the number on: Rust's "(os error 28)" or "Os { code: 28", C++ streams, SQLite.
 QUOTED = re.compile(r"\b(?:os error |Os \{ code: )(\d+)|\[Errno (\d+)\]")
 TEXTS = {os.strerror(number).lower(): number for number in REMEDIES} | {
     "pytorchstreamwriter failed writing": errno.EIO,
@@ -49,7 +49,7 @@ IN_SQLITE = {
 
 @contextmanager
 def environment_problems() -> Iterator[None]:
-    """Raise an ``EnvironmentProblem`` instead of an exception that came from the machine."""
+    """Raise an ``EnvironmentProblem`` instead of an exception that the machine caused."""
     try:
         yield
     except (EnvironmentProblem, Interrupted):
@@ -62,7 +62,7 @@ def environment_problems() -> Iterator[None]:
 
 
 def environment_problem(error: OSError, path: object = None) -> EnvironmentProblem:
-    """Describe in one line which file is concerned, why, and what helps."""
+    """Describe in one line the file, the reason and the remedy."""
     named = path or error.filename2 or error.filename
     remedy = REMEDIES.get(error.errno or 0, "Check that the folder exists and that you may write to it.")
     return EnvironmentProblem(
@@ -71,7 +71,7 @@ def environment_problem(error: OSError, path: object = None) -> EnvironmentProbl
 
 
 def environment_cause(error: BaseException) -> OSError | None:
-    """Return the error of the machine that an exception came from, if one is in the chain of its causes.
+    """Return the error of the machine in the chain of causes of an exception, if there is one.
 
     Example:
         >>> environment_cause(RuntimeError("cannot save: No space left on device")).errno == errno.ENOSPC
@@ -96,7 +96,7 @@ def _number_of(error: BaseException) -> int:
     if isinstance(error, sqlite3.Error):
         return IN_SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, 0)
     if isinstance(error, RegnasError):
-        return 0  # its own text quotes files and values of others
+        return 0  # its text may quote files and values
     text = str(error)
     if quoted := QUOTED.search(text):
         return int(quoted[1] or quoted[2])

@@ -32,10 +32,12 @@ SEAL = "content_sha256"  # the key of a table that holds the digest of all other
 
 
 def write_bytes(path: Path, content: bytes, replace: bool = True) -> None:
+    """Write a file, complete or not at all; see ``write_through``."""
     write_through(path, lambda temporary: _ignore(temporary.write_bytes(content)), replace)
 
 
 def write_text(path: Path, content: str) -> None:
+    """Write a text file in UTF-8, complete or not at all."""
     write_bytes(path, content.encode("utf-8", "backslashreplace"))
 
 
@@ -48,6 +50,7 @@ def write_or_return(content: str, path: str | Path | None) -> str | None:
 
 
 def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file, complete or not at all."""
     write_text(path, json_text(value))
 
 
@@ -64,7 +67,7 @@ def write_through(path: Path, write: Callable[[Path], None], replace: bool = Tru
     Args:
         path: the file.
         write: gets the temporary file.
-        replace: whether an existing file is replaced; if not, it stays as it is, also if it appears meanwhile.
+        replace: whether an existing file is replaced; if not, it stays unchanged, also if it appears meanwhile.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,9 +103,9 @@ def _publish(temporary: Path, path: Path, replace: bool) -> None:
 
 
 def check_output(path: Path, suffix: str, overwrite: bool) -> None:
-    """Check before the work whether its file can be written.
+    """Check that an output file can be written, before the work that makes it.
 
-    Refuse another suffix, a file that exists, and a folder that cannot be written.
+    Refuse another suffix, an existing file, and a folder that cannot be written.
     """
     if path.suffix != suffix:
         raise ConfigurationError(f"`out` must end in {suffix}, got {path}")
@@ -151,8 +154,8 @@ def read_json(path: Path) -> Any:
 def parse_json(content: str | bytes) -> Any:
     """Parse JSON in UTF-8; raise a ``ValueError`` if it is not JSON.
 
-    Also if it is nested more than ``DEPTH_LIMIT`` deep, or has a number that 64 bits cannot hold: no later code expects
-    NaN, infinity or integers without bound.
+    JSON that is nested more than ``DEPTH_LIMIT`` deep, and numbers that 64 bits cannot hold, also raise it, because no
+    later code expects NaN, infinity or integers without bound.
     """
     try:
         value = json.loads(
@@ -181,7 +184,7 @@ def _bounded(text: str) -> int:
 
 
 def is_deeper(value: Any, limit: int) -> bool:
-    """Tell whether tables and lists are nested more than ``limit`` deep, without recursion."""
+    """Whether tables and lists are nested more than ``limit`` deep; computed without recursion."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):
         level = [
@@ -201,10 +204,12 @@ def sealed(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_sealed_json(path: Path, table: Mapping[str, Any]) -> None:
+    """Write a table with its own digest."""
     write_json(path, sealed(table))
 
 
 def write_sealed_list(path: Path, entries: Sequence[Any]) -> None:
+    """Write a list as a table with its own digest."""
     write_sealed_json(path, {ENTRIES: list(entries)})
 
 
@@ -223,20 +228,20 @@ def read_sealed_list(path: Path, kind: type, word: str) -> list[Any]:
 
 
 def unsealed(content: Any, path: object) -> dict[str, Any]:
-    """Check what ``sealed`` returned, as it was read from a file; return the table without its digest."""
+    """Check a table from a file against its own digest; return the table without the digest."""
     if not isinstance(content, dict):
-        raise ArtifactError(f"{path} is damaged: it holds no table")
+        raise ArtifactError(f"{path} is damaged: it must hold a table, got {type(content).__name__}")
     table = dict(content)
     recorded = table.pop(SEAL, None)
     if recorded is None and any(_is_flipped_seal(key) for key in table):
         raise ArtifactError(f"{path} is damaged: the name of its digest is misspelled")
     if recorded is not None and recorded != digest_of(table):
-        raise ArtifactError(f"{path} is damaged: its content is not what its own digest says")
+        raise ArtifactError(f"{path} is damaged: its content does not match its own digest")
     return table
 
 
 def _is_flipped_seal(key: str) -> bool:
-    """Tell whether one character of the name is wrong: a flipped bit would turn the file into one without a digest."""
+    """Whether one character of the name is wrong: a flipped bit would turn the file into one without a digest."""
     return len(key) == len(SEAL) and sum(map(operator.ne, key, SEAL)) == 1
 
 
@@ -246,6 +251,7 @@ def digest_of(value: Any) -> str:
 
 
 def require_keys(table: Mapping[str, Any], keys: tuple[str, ...], where: Path) -> None:
+    """Refuse a table that lacks one of the keys."""
     missing = [key for key in keys if key not in table]
     if missing:
         raise ArtifactError(f"{where} lacks {', '.join(missing)}: it was not written by this version of regnas")

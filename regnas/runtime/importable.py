@@ -34,9 +34,9 @@ class _Checker(ForkingPickler):
 
 
 def _is_interactive(kind: type) -> bool:
-    """Return whether a spawned process cannot import the class.
+    """Whether a spawned process cannot import the class.
 
-    It imports the file of the main program. A notebook, a console and ``python -c`` have no such file.
+    The process imports the file of the main program. A notebook, a console and ``python -c`` have no such file.
     """
     main = sys.modules["__main__"]
     return kind.__module__ == "__main__" and not hasattr(main, "__file__") and main.__spec__ is None

@@ -1,7 +1,7 @@
-"""A process that torchrun started ends with torchrun.
+"""End a process together with the torchrun that started it.
 
-torchrun puts its processes into sessions of their own and cannot stop them if it is killed. They would go on beside
-those of the command that resumes the run.
+torchrun puts its processes into separate sessions and cannot stop them if it is killed. They would continue beside the
+processes of the command that resumes the run.
 """
 
 from __future__ import annotations

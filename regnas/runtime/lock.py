@@ -24,7 +24,7 @@ NAME_SECONDS = 1.0  # to wait for the name of the holder
 
 @contextmanager
 def exclusive(folder: Path, patient: bool = False) -> Iterator[None]:
-    """Lock the folder for the length of the block; the system releases the lock if the process dies.
+    """Lock the folder inside the block; the system releases the lock if the process dies.
 
     If another process holds the lock, a patient caller waits. Any other caller gets an error. Temporary files that
     killed processes left in the folder are removed.
@@ -82,6 +82,6 @@ def _name(process: int) -> str:
 
 
 def _has_ended(name: str) -> bool:
-    """Tell whether a name is that of a process of this machine that has ended."""
+    """Whether a name is that of a process of this machine that has ended."""
     number = name.split()[1] if name.startswith("process ") else ""
     return number.isdecimal() and name == _name(int(number)) and not is_running(int(number))

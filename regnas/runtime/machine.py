@@ -27,7 +27,7 @@ def describe_machine(device: torch.device) -> dict[str, Any]:
 
 
 def differences(recorded: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    """List what has changed since the machine was recorded: ``["threads: 2 -> 4"]``."""
+    """List the changes since the machine was recorded: ``["threads: 2 -> 4"]``."""
     flat_recorded = {**recorded, **recorded.get("versions", {})}
     flat_found = {**found, **found["versions"]}
     return [

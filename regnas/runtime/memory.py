@@ -1,4 +1,4 @@
-"""Caches that stay in memory, and objects that the garbage collector skips."""
+"""Caches of bounded size, lazy mappings, and objects that the garbage collector skips."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class LazyMapping(Mapping[Key, Value]):
 def freeze_collector() -> Iterator[None]:
     """Exclude all objects that exist when the block begins from garbage collection.
 
-    With torch imported there are a million of them, and nearly all of them stay. A search of small networks would spend
-    a tenth of its time scanning them again and again.
+    With torch imported, there are a million of them, and nearly all of them stay. A search of small networks would
+    spend a tenth of its time scanning them repeatedly.
     """
     gc.freeze()
     try:

@@ -1,4 +1,4 @@
-"""Named arrays in one npz file, written reproducibly and read without trusting the file.
+"""Write named arrays into one npz file reproducibly, and read them without trusting the file.
 
 An npz file is a zip of arrays, each with a header that declares its shape and type. A damaged or malicious file may
 declare terabytes, unpack to a thousand times its size, or hold pickled objects that run code. Sizes, kinds and
@@ -32,8 +32,8 @@ SIZE_LIMIT = 4 * 2**30
 LARGEST_EXPANSION = 200
 ALWAYS_ALLOWED = 64 * 2**20
 
-# What zipfile and numpy raise for damaged files. numpy's header parser passes the errors of Python's own parser on, and
-# RuntimeError covers encrypted members and headers that are nested too deeply.
+# The errors of zipfile and numpy for damaged files. numpy's header parser passes on the errors of Python's own parser,
+# and RuntimeError covers encrypted members and headers that are nested too deeply.
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -131,7 +131,7 @@ def read_headers(path: Path, refusal: type[RegnasError]) -> dict[str, ArrayHeade
 
 @contextmanager
 def _open_archive(path: Path, refusal: type[RegnasError]) -> Iterator[zipfile.ZipFile]:
-    """Open the archive for the length of the block; raise every problem inside the block as ``refusal``."""
+    """Open the archive inside the block; raise every problem inside the block as ``refusal``."""
     try:
         with path.open("rb") as source, zipfile.ZipFile(source) as archive:
             yield archive
@@ -217,7 +217,7 @@ def _read_header(member: IO[bytes]) -> ArrayHeader | str:
 
 
 def _is_unicode(text: NDArray[np.str_]) -> bool:
-    """Return whether all characters exist: numpy keeps any 32 bits, and Python fails only when it shows them."""
+    """Whether all characters exist: numpy keeps any 32 bits, and Python fails only when it shows them."""
     codes = np.ascontiguousarray(text).reshape(-1).view(np.uint32)
     if codes.max(initial=0) < 0xD800:  # true of nearly all text, and fast to check
         return True

@@ -1,7 +1,7 @@
-"""Texts of others in what regnas prints and writes: names must not control a terminal or break a format.
+"""Make foreign texts safe to print and write: names must not control a terminal or break a format.
 
-Names of classes, files, models and slices may hold anything. Three forms remove what is harmful: ``printable`` for a
-name or a line, ``without_controls`` for a whole document, and ``json_escapes`` for a JSON text.
+Names of classes, files, models and slices may contain any characters. Three functions remove harmful ones:
+``printable`` for a name or a line, ``without_controls`` for a whole document, and ``json_escapes`` for a JSON text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SURROGATES = "\ud800-\udfff"  # alone, they stand for bytes of file names that a
 
 
 def _pattern(further: str = "", but: str = "") -> re.Pattern[str]:
-    """Match control characters, noncharacters, separators of lines, and what turns the direction of writing."""
+    """Match control characters, noncharacters, line separators, and characters that change the writing direction."""
     found = [
         code
         for code in (*range(0xA0), 0x2028, 0x2029, *map(ord, TURNING), *range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF)
@@ -32,7 +32,7 @@ _IN_JSON = _pattern(SURROGATES, but="\n\t")
 
 
 def printable(text: str) -> str:
-    """Return a name on one line, without what a terminal would obey, XML forbids, or turns the direction of writing.
+    """Return a name on one line, without characters that control terminals, break XML or change the writing direction.
 
     Example:
         >>> printable("red\\x1b[31m") == "red\\ufffd[31m"
@@ -42,7 +42,7 @@ def printable(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a line in which the same characters are escapes, which tell what a name holds.
+    """Return a line in which the same characters are escapes, which show the content of a name.
 
     Example:
         >>> escaped("two\\nlines")

@@ -41,7 +41,7 @@ class FailedElsewhere(RegnasError):
 
 @dataclass(frozen=True)
 class Processes:
-    """This process: number ``rank`` of ``count`` processes, and ``local_rank`` of ``local_count`` on its machine."""
+    """This process: number ``rank`` of ``count`` in all, number ``local_rank`` of ``local_count`` on its machine."""
 
     rank: int = 0
     count: int = 1
@@ -134,7 +134,7 @@ class Processes:
         raise FailedElsewhere(int(codes[speakers[0]]) if speakers else failed[0] - SILENT) from None
 
     def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Work in the first process of every machine, then in the others, which find its downloads and caches."""
+        """Call ``work`` in the first process of every machine, then in the others, which find its cached files."""
         if self.is_single:
             return work()
         results: list[Result] = []
@@ -155,7 +155,7 @@ class Processes:
             raise FailedElsewhere(error.exit_code) from None
 
     def leave(self) -> None:
-        """Disconnect: from here on, no process waits for the others."""
+        """Disconnect the processes; after that, no process waits for the others."""
         if self.is_single:
             return
         from torch import distributed
@@ -192,7 +192,7 @@ def current_processes(environment: Mapping[str, str] = os.environ) -> Processes:
 
 @contextmanager
 def joined(processes: Processes) -> Iterator[None]:
-    """Connect the processes for the length of the block."""
+    """Connect the processes inside the block."""
     if processes.is_single:
         yield
         return

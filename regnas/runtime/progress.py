@@ -50,7 +50,7 @@ class Progress:
 
     @property
     def heading(self) -> str:
-        """``stage 3 of 6: export``; empty outside of a run."""
+        """The stage in words, such as ``stage 3 of 6: export``; empty outside of a run."""
         if not self.stage_number:
             return self.stage
         return f"stage {self.stage_number} of {self.stages}: {self.stage}"
@@ -96,7 +96,7 @@ def in_stage(stage: str) -> Iterator[Progress]:
 
 
 class Bar:
-    """``with Bar("train", total=100) as bar: bar.advance(note="loss 0.3")``.
+    """The progress of one piece of work: ``with Bar("train", total=100) as bar: bar.advance(note="loss 0.3")``.
 
     Bars do not nest. A bar without a description reports nothing, for work inside other work.
     """
@@ -111,6 +111,7 @@ class Bar:
         return self
 
     def advance(self, note: str = "", steps: int = 1) -> None:
+        """Report finished steps, with a measured value as a note."""
         self.done += steps
         self._tell(note)
 
@@ -125,7 +126,7 @@ class Bar:
 
 
 def track(items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
-    """Yield the items and report how far along they are."""
+    """Yield the items and report the progress."""
     with Bar(description, total) as bar:
         for item in items:
             yield item

@@ -1,4 +1,4 @@
-"""The header of a safetensors file, read without torch and without trusting it.
+"""Read the header of a safetensors file, without torch and without trusting the file.
 
 A file consists of the length of the header (eight bytes), a JSON header and the bytes of the tensors. A wrong header
 may declare a false length, shapes that do not fit into any memory, or tensors that overlap. It is therefore accepted
@@ -73,7 +73,7 @@ def read_header(path: Path) -> tuple[dict[str, StoredTensor], dict[str, str]]:
 
 
 def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """Return read-only views of the file; bfloat16 and booleans as integers with the same bits."""
+    """Return the tensors as read-only views of the file; bfloat16 and booleans as integers with the same bits."""
     tensors, _ = read_header(path)
     content = np.memmap(path, dtype=np.uint8, mode="r")
     return {
@@ -83,7 +83,7 @@ def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def with_metadata(content: bytes, metadata: Mapping[str, str]) -> bytes:
-    """Return the same file with sorted metadata: safetensors writes it in another order in every process."""
+    """Return the same file with sorted metadata, because safetensors writes it in another order in every process."""
     length = int.from_bytes(content[:_LENGTH], "little")
     header = {METADATA: dict(sorted(metadata.items())), **json.loads(content[_LENGTH : _LENGTH + length])}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()

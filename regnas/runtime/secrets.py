@@ -1,4 +1,4 @@
-"""Passwords in addresses such as ``postgresql://ann:secret@host/runs``, which nothing shows or keeps."""
+"""Hide passwords in addresses such as ``postgresql://ann:secret@host/runs``; no message or file has them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def hide_passwords(text: str) -> str:
 
 
 def without_password(address: str) -> str:
-    """Return the address of a database with its passwords hidden, which may hold spaces.
+    """Return the address of a database with its passwords hidden, which may contain spaces.
 
     Example:
         >>> without_password("postgresql://ann:a b/c@host:99x/runs?password=x&ssl=1")
@@ -33,9 +33,9 @@ def without_password(address: str) -> str:
 
 
 def recorded_address(address: str) -> str:
-    """Return the address as a run folder keeps it, without its passwords.
+    """Return the address without its passwords, for the run folder.
 
-    A run that is continued from its folder finds the password as every client of the database does: in the variable
+    A run that is continued from its folder finds the password like every client of the database: in the variable
     ``PGPASSWORD`` or in the file ``~/.pgpass``.
 
     Example:

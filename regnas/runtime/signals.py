@@ -1,4 +1,4 @@
-"""Signals that stop the work only where nothing is lost.
+"""Handle signals so that they stop the work only at points at which nothing is lost.
 
 A command begins with ``quit_on_signals()``: SIGINT and SIGTERM end it at once, with one line and 128 + their number.
 
@@ -30,12 +30,12 @@ _received: list[int] = []
 def quit_on_signals(result: int | None = None) -> None:
     """Let SIGINT and SIGTERM end this process at once; for commands, in the main thread.
 
-    Nothing is raised: an exception in the middle of an import, a destructor or a callback would be lost or reported as
-    a bug. Before the work, and in commands that write only their result, there is nothing to keep but temporary files
-    to remove.
+    Nothing is raised, because an exception in the middle of an import, a destructor or a callback would be lost or
+    reported as a bug. Before the work, and in commands that write only their result, nothing must be kept, and only
+    temporary files must be removed.
 
     Args:
-        result: the exit code of a command that is done; a signal then only ends it sooner.
+        result: the exit code of a finished command; a signal then only ends it sooner.
     """
 
     def quit_now(number: int, frame: FrameType | None) -> NoReturn:
@@ -61,7 +61,7 @@ def blocked_signals() -> Iterator[None]:
 
 @contextmanager
 def postponed_signals() -> Iterator[None]:
-    """Take over SIGINT and SIGTERM for the length of the block (main thread only)."""
+    """Postpone SIGINT and SIGTERM inside the block to safe places (main thread only)."""
     _received.clear()
     previous = {number: signal.signal(number, _note) for number in _heeded()}
     try:
@@ -74,9 +74,9 @@ def postponed_signals() -> Iterator[None]:
 
 @contextmanager
 def postponed_interrupt() -> Iterator[None]:
-    """Raise ``KeyboardInterrupt`` at the next safe place for the length of the block.
+    """Raise ``KeyboardInterrupt`` inside the block only at the next safe place.
 
-    Changes nothing outside the main thread, inside ``postponed_signals``, or if the caller has a handler of its own.
+    This has no effect outside the main thread, inside ``postponed_signals``, or if the caller has its own handler.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -100,6 +100,7 @@ def ask_to_stop(number: int) -> None:
 
 
 def asked_to_stop() -> bool:
+    """Whether a signal arrived."""
     return bool(_received)
 
 
@@ -123,22 +124,21 @@ def stop_unwritten() -> None:
 def _heeded() -> list[signal.Signals]:
     """Return the signals that the process does not ignore.
 
-    The others stay ignored: a shell starts commands in the background of a script, and nohup starts commands, which
-    the terminal must not interrupt.
+    Ignored signals stay ignored: the terminal must not interrupt commands under nohup or in the background of a script.
     """
     return [number for number in NUMBERS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _ignore_signals() -> None:
-    """Ignore signals while Python is torn down: without handlers, a command that is done would be killed."""
+    """Ignore signals during the exit of Python, when a finished command without handlers would be killed."""
     for number in _heeded():
         signal.signal(number, signal.SIG_IGN)
 
 
 def _quit(number: int) -> NoReturn:
-    """End this process now. What it has written completely stays, and a run can be continued from there."""
+    """End this process now. Complete files stay, and a run can be continued from them."""
     remove_own()
-    if os.environ.get("RANK", "0") == "0":  # torchrun sends its signal to all processes; one of them speaks
+    if os.environ.get("RANK", "0") == "0":  # torchrun sends its signal to all processes; one of them prints
         with suppress(OSError):
             os.write(2, f"regnas: interrupted by {signal.Signals(number).name}\n".encode())
     os._exit(128 + number)

@@ -1,4 +1,4 @@
-"""Tensors in files that are complete or absent and checked before they are parsed; differences and slices."""
+"""Write and read tensors; files are complete or absent, and checked before they are parsed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from regnas.runtime.safetensors_headers import read_header, with_metadata
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
-    """Write the tensors, with texts in the header if there are any, and return the sha256 of the file."""
+    """Write the tensors, with ``metadata`` in the header if given, and return the sha256 of the file."""
     if metadata:
         write_bytes(path, tensor_bytes(tensors, metadata))
         return sha256_of(path)
@@ -40,7 +40,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[st
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
-    """Return the content of a safetensors file with texts in its header; the same tensors give the same bytes."""
+    """Return the content of a safetensors file with metadata; the same tensors give the same bytes."""
     return with_metadata(save(_contiguous(tensors)), metadata)
 
 
@@ -49,6 +49,7 @@ def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def load_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
+    """Read the tensors of a file after checking its sha256 and its header."""
     check_sha256(path, sha256)
     read_header(path)  # before any memory is allocated
     try:
@@ -79,6 +80,7 @@ def differences(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> li
 
 
 def first_three(different: Sequence[str]) -> str:
+    """Return the first three differences, and the number of further ones, in one line."""
     more = f" and {len(different) - 3} more" if len(different) > 3 else ""
     return f"{'; '.join(different[:3])}{more}"
 
@@ -91,7 +93,7 @@ def leading_slice(tensor: Tensor, like: Tensor) -> Tensor:
 
 
 def load_untrusted(path: Path) -> Any:
-    """Load a file that safetensors or torch.save wrote; never run a pickle. Call it inside ``refuse_unreadable``."""
+    """Load a file that safetensors or torch.save wrote, without running a pickle; use it in ``refuse_unreadable``."""
     if path.suffix == ".safetensors":
         return load_file(path)
     with warnings.catch_warnings(action="ignore"):  # about oddities of damaged files

@@ -1,4 +1,4 @@
-"""Independent jobs in several processes.
+"""Run independent jobs in several processes.
 
 For small networks, two processes with one thread each do twice the work of one process with two threads. A worker ends
 with its parent, and stops at its next safe place if the parent is asked to stop.
@@ -65,7 +65,7 @@ def run_in_order(jobs: Mapping[Job, Sequence[Job]], work: Callable[[Job], None],
 
 
 class WorkerProcess:
-    """A process that is prepared once and then takes calls; if it dies, its calls raise BrokenProcessPool."""
+    """A process that is prepared once and then runs calls; if it dies, its calls raise BrokenProcessPool."""
 
     def __init__(self, prepare: Callable[[Prepared], None], argument: Prepared) -> None:
         check_importable((prepare, argument))
@@ -75,6 +75,7 @@ class WorkerProcess:
         self._pool = ProcessPoolExecutor(1, context, initializer=_prepare_with, initargs=arguments)
 
     def submit(self, call: Callable[[Argument], Result], argument: Argument) -> Future[Result]:
+        """Run a call in the process."""
         return self._pool.submit(call, argument)
 
     def close(self) -> None:
@@ -84,7 +85,7 @@ class WorkerProcess:
 
 
 def worker_context(call: Callable[..., Any]) -> BaseContext:
-    """Return how the worker processes of ``call`` start.
+    """Return the start method of the worker processes of ``call``.
 
     On Linux, one server process imports the module of the call, and torch with it, and forks all workers. They start at
     once and share the memory of what is imported. Elsewhere it is not safe to fork after such imports.

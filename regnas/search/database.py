@@ -1,6 +1,6 @@
-"""The database of a search: opening it, also while other processes create it, and saying what is wrong with it.
+"""Open the database of a search, also while other processes create it, and describe its errors.
 
-Every text about an address goes through ``without_password``.
+Every message with an address hides the password with ``without_password``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CREATION_TRIES = 12
 LONGEST_PAUSE = 1.0
 SQLITE_SECONDS = 60  # to wait for another run that writes
 
-# What SQLite reports about the machine, not about the content of the file.
+# Error codes of SQLite that concern the machine, not the content of the file.
 _MACHINE = {
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_BUSY,
@@ -51,7 +51,7 @@ _CREATED_MEANWHILE = {"23505", "42P07", "42710", "42P06", "40001", "40P01"}
 
 
 def anchored_address(address: str, folder: Path) -> str:
-    """Return the address with the file of a SQLite database below the folder, if its path is relative.
+    """Return the address; if it names a file of SQLite by a relative path, the file is then below the folder.
 
     Example:
         >>> anchored_address("sqlite:///studies.db", Path("/home/ann")), anchored_address("sqlite://", Path("/home"))
@@ -64,7 +64,7 @@ def anchored_address(address: str, folder: Path) -> str:
 
 
 def check_address(address: str) -> None:
-    """Refuse an address that no driver could understand."""
+    """Refuse an address that is not a database URL."""
     try:
         make_url(address)
     except (ArgumentError, ValueError):
@@ -83,15 +83,15 @@ def open_storage(address: str) -> RDBStorage:
             storage = _create_patiently(_with_driver(address))
     except ImportError:
         raise EnvironmentProblem(
-            f"{shown} needs a driver that is not installed. For PostgreSQL: pip install 'regnas[postgresql]'"
+            f"{shown} needs a driver that is not installed. For PostgreSQL, run: pip install 'regnas[postgresql]'"
         ) from None
-    weakref.finalize(storage, storage.engine.dispose)  # closes its connections when nobody needs it any more
+    weakref.finalize(storage, storage.engine.dispose)  # closes its connections when it is no longer used
     return storage
 
 
 @contextmanager
 def damage_refused(what: str) -> Iterator[None]:
-    """Turn errors of reading a storage into one line; ``what`` is the start of it: "the study x cannot be read"."""
+    """Turn errors of reading a storage into one line that starts with ``what``: "the study x cannot be read"."""
     try:
         yield
     except RegnasError:
@@ -143,8 +143,8 @@ def _create_patiently(address: str) -> RDBStorage:
 def _create_file(address: str) -> None:
     """Create a file of SQLite that does not exist, as a whole.
 
-    SQLite creates tables and indices one by one. If a full disk or a kill comes in between, Optuna later finds the
-    tables and does not create the indices that are missing; without them, studies can have the same name.
+    SQLite creates tables and indices one by one. If a full disk or a kill interrupts this, Optuna later finds the
+    tables and does not create the missing indices, without which two studies can have the same name.
     """
     name = make_url(address).database
     if make_url(address).get_backend_name() != "sqlite" or not name or name.startswith((":", "file:")):
@@ -160,7 +160,7 @@ def _create_file(address: str) -> None:
 
 
 def _with_driver(address: str) -> str:
-    """Name the driver that the extra installs; which one is the default depends on the version of SQLAlchemy."""
+    """Name the driver that the extra installs, because the default depends on the version of SQLAlchemy."""
     scheme, rest = address.split("://", 1)
     return f"{'postgresql+psycopg' if scheme == 'postgresql' else scheme}://{rest}"
 
@@ -188,7 +188,7 @@ def _was_created_meanwhile(error: BaseException) -> bool:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, what caused it, and the errors of the driver behind them."""
+    """Yield an error, its causes, and the errors of the driver behind them."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -1,4 +1,4 @@
-"""The search for a family, and the order in which its members are found."""
+"""Search for the members of a family, in one of several orders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from regnas.space import Architecture, Budget, SearchSpace
 Order = Literal["smallest_first", "joint", "front"]
 Members = dict[str, Architecture]
 Chains = Evolution | RandomSearch  # the algorithms that can search for all members at once
-OLD = "old predictions"  # as a reference; no member has this name, since names of members have no spaces
+OLD = "old predictions"  # the name of a reference; no member has it, because names of members contain no spaces
 
 
 def check_order(order: Order, algorithm: SearchAlgorithm) -> None:
@@ -36,8 +36,8 @@ def check_order(order: Order, algorithm: SearchAlgorithm) -> None:
 class FamilySearch:
     """The searches for all members of a family.
 
-    ``old`` are predictions of old models, by name: flips from them count for every member, and ``max_nfr`` limits them
-    as it limits flips from smaller members.
+    ``old`` are predictions of old models by name. Flips from them count for every member, and ``max_nfr`` limits them
+    in the same way as flips from smaller members.
     """
 
     space: SearchSpace
@@ -56,6 +56,7 @@ class FamilySearch:
         check_order(self.order, self.algorithm)
 
     def family(self) -> Members:
+        """Search for all members, in the configured order."""
         return {"smallest_first": self.smallest_first, "joint": self.jointly, "front": self.from_front}[self.order]()
 
     def smallest_first(self) -> Members:
@@ -89,8 +90,9 @@ class FamilySearch:
 
         The smallest is searched for by accuracy, because flips need a reference. Then one search covers all networks
         that contain it up to the largest budget, with as many candidates as separate searches for the other members
-        would have. Each budget takes the best candidate that contains the member before. A budget without one takes the
-        best of one more generation, and a budget in which all candidates have too many flips is searched on its own.
+        would have. Each budget takes the best candidate that contains the member before. A budget without such a
+        candidate takes the best of one more generation. A budget in which all candidates have too many flips is
+        searched separately.
         """
         names = list(self.budgets)
         tier = self._tier(names[0], self.space, {})
@@ -133,10 +135,10 @@ class FamilySearch:
         return smaller | {name: self._choose(tier, self._search("family", tier))} | larger
 
     def accuracy_only(self, smallest: Architecture) -> Members:
-        """Search as once-for-all: every member by accuracy only, without containment and with any number of flips.
+        """Search as once-for-all: every member by accuracy alone, without containment and with any number of flips.
 
-        ``smallest`` is that of the family, because it is searched for in the same way, except in a joint search or if
-        flips from old predictions count.
+        ``smallest`` is the smallest member of the family, which is searched for in the same way. In a joint search, or
+        if flips from old predictions count, it is searched for again.
         """
         members: Members = {}
         if self.order != "joint" and not self.old:

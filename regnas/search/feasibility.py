@@ -1,8 +1,8 @@
-"""A limit on flips: which candidates meet it, and which of two candidates is better (constraint domination).
+"""Compare candidates under a limit on flips, by constraint domination.
 
 A candidate is feasible if its NFR against every reference is at most the limit. Feasible candidates come before
-infeasible ones; of two infeasible ones the smaller violation is better; of two feasible ones the higher reward (Deb et
-al., IEEE Transactions on Evolutionary Computation, 2002).
+infeasible ones. Of two infeasible candidates, the one with the smaller violation is better; of two feasible ones, the
+one with the higher reward (Deb et al., IEEE Transactions on Evolutionary Computation, 2002).
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ def excess_over(max_nfr: float | None, measures: Measures) -> float | None:
 
 
 def violation_of(excess: float | None) -> float:
+    """Return the excess, or 0 if the limit is met or does not exist."""
     return 0.0 if excess is None else max(0.0, excess)
 
 
 def standing(candidate: Judged) -> Standing:
+    """Return a key that sorts candidates by constraint domination, the best first."""
     return candidate.violation, -candidate.reward
 
 
 def comparable_rewards(told: Sequence[Judged]) -> list[float]:
     """Return one number per candidate, in the order of constraint domination; the rewards if all are feasible.
 
-    For algorithms that use only the order.
+    These numbers are for algorithms that use only the order.
     """
     if all(candidate.violation == 0 for candidate in told):
         return [candidate.reward for candidate in told]

@@ -1,10 +1,10 @@
 """Search for all members of a family at once.
 
 A candidate is a chain: one network per budget, each containing the one before. It has one reward over the whole chain,
-from the mean accuracy of the members and the flips of all pairs, with the worst pair counted twice: a family must not
+from the mean accuracy of the members and the flips of all pairs. The worst pair counts twice, because a family must not
 have one bad pair. Chains evolve as single networks do. A child changes one member of its parent, between the neighbors
-of this member: containment holds by construction, and a child costs one evaluation. Random search draws whole chains. A
-limit on flips holds for every pair.
+of this member. Containment therefore holds by construction, and a child costs one evaluation. Random search draws whole
+chains. A limit on flips holds for every pair.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def search_chains(
     max_nfr: float | None = None,
     old: Mapping[str, Predictions] | None = None,
 ) -> Chain:
-    """Return the best chain after ``candidates`` evaluations per member; those on record count."""
+    """Return the best chain after ``candidates`` evaluations per member; recorded ones count."""
     first = algorithm.generation_size
     if isinstance(algorithm, Evolution):
         # A chain of the first generation costs one evaluation per member, a later one only that of the changed member.

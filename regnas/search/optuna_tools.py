@@ -1,4 +1,4 @@
-"""What all uses of Optuna share: the genes as its distributions, and its verbosity."""
+"""The common part of all uses of Optuna: the genes as distributions, and its verbosity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
 
 @contextmanager
 def quiet_optuna() -> Iterator[None]:
-    """Let Optuna log only warnings and errors for the length of the block; then restore the user's verbosity."""
+    """Let Optuna log only warnings and errors inside the block, and restore the user's verbosity."""
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(max(verbosity, optuna.logging.WARNING))
     try:

@@ -21,6 +21,8 @@ class Measures:
 
 
 class Reward(Protocol):
+    """Maps the measures of a candidate to the number that a search maximizes."""
+
     def __call__(self, measures: Measures) -> float: ...
 
 

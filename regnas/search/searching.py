@@ -1,4 +1,4 @@
-"""The search for one member of a family."""
+"""Search for one member of a family."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class Tier:
         return Measures(predictions.accuracy, flips)
 
     def trial(self, architecture: Architecture, predictions: Predictions) -> Trial:
+        """Return the trial of a candidate: its measures, reward and excess over the limit."""
         measures = self.measure(predictions)
         excess = excess_over(self.max_nfr, measures)
         macs = self.space.cost(architecture).macs
@@ -52,14 +53,14 @@ class Tier:
 def search(
     tier: Tier, algorithm: SearchAlgorithm, evaluator: Evaluator, study: Study, candidates: int, key: tuple[Key, ...]
 ) -> list[Trial]:
-    """Evaluate ``candidates`` architectures, or all if the budget holds fewer; those on record count."""
+    """Evaluate ``candidates`` architectures, or all if the budget holds fewer; recorded ones count."""
     BudgetSampler(tier.space, tier.budget).require_any(f"search for {tier.name}")
     trials = study.trials()
     description = f"search {' '.join(str(part) for part in key[-2:])}"
     with Bar(description, candidates, len(trials)) as bar, freeze_collector():
         while len(trials) < candidates:
-            # Ask for the current generation again, from what was known at its start: a search that was interrupted
-            # within a generation continues with the same candidates.
+            # Ask for the current generation again, from the candidates that were known at its start: a search that was
+            # interrupted within a generation continues with the same candidates.
             begun = len(trials) - len(trials) % algorithm.generation_size
             generation = algorithm.ask(tier.space, tier.budget, trials[:begun], chooser(*key, begun))
             remaining = in_prefix_order(generation[: candidates - begun])[len(trials) - begun :]
@@ -75,7 +76,7 @@ def search(
 
 
 def best(trials: Sequence[Trial]) -> Trial:
-    """Choose the first by constraint domination; of equals the cheaper network, then the smaller id."""
+    """Choose the best by constraint domination; of equal ones, the cheaper network, then the smaller id."""
     if not trials:
         raise BudgetInfeasible("no candidate was evaluated")
     return min(trials, key=lambda trial: (*standing(trial), trial.macs, trial.architecture.id))
@@ -93,5 +94,5 @@ def best_feasible(name: str, trials: Sequence[Trial], max_nfr: float | None) -> 
         f"search for {name}: the NFR must be at most {format_rate(max_nfr)} (search.max_nfr), got "
         f"{format_rate(nfr[worst])} {where} at best, with Top-1 {format_rate(chosen.measures.top1)}, in {len(trials)} "
         "candidates. Raise search.max_nfr or search.candidates, or train the members to agree with a lesson from the "
-        'teacher "mean" in [curriculum.lessons]'
+        'teacher "mean" in [curriculum.lessons].'
     )

@@ -26,7 +26,7 @@ from regnas.search.recording import TrialWriter
 from regnas.search.rewards import Measures
 from regnas.space import Architecture, SearchSpace
 
-READ = ("architecture", "macs", "top1", "nfr", "chain", "excess_nfr")  # what a trial is read from
+READ = ("architecture", "macs", "top1", "nfr", "chain", "excess_nfr")  # the attributes that a trial is read from
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,13 @@ class _Seal:
         self._hash = hashlib.sha256(self.study.encode())
 
     def extend(self, trials: Sequence[optuna.trial.FrozenTrial]) -> None:
+        """Add trials to the seal."""
         for trial in trials:
             self._hash.update(str(trial.user_attrs[SEAL]).encode())
         self.trials += len(trials)
 
     def to_json(self) -> dict[str, Any]:
+        """Return the seal as a JSON object."""
         return {"study": self.study, "trials": self.trials, "sha256": self._hash.hexdigest()}
 
 
@@ -86,7 +88,7 @@ class Study:
         return self._study.study_name
 
     def trials(self) -> list[Trial]:
-        """Return the complete trials; refuse a record that lost some, or that something else than regnas wrote."""
+        """Return the complete trials; refuse a record that lost some or that another program wrote."""
         with damage_refused(f"the study {self._name} cannot be read"), quiet_optuna():
             found = self._study.get_trials(deepcopy=False)
             sealed = self._study.user_attrs.get(SEAL)
@@ -107,7 +109,7 @@ class Study:
         covered = sealed["trials"] if isinstance(sealed, dict) and isinstance(sealed.get("trials"), int) else 0
         seal.extend(complete[:covered])
         if (complete or sealed is not None) and seal.to_json() != sealed:
-            raise ArtifactError(f"the study {self._name} is damaged: its trials are not what its own digest says")
+            raise ArtifactError(f"the study {self._name} is damaged: its trials do not match their own digest")
         seal.extend(complete[covered:])
         return seal
 
@@ -122,9 +124,9 @@ class Study:
         try:
             self._writer.add(frozen, SEAL, before, self._seal.to_json())
         except STORAGE_ERRORS as error:
-            self._seal = None  # it is read again if the search goes on
+            self._seal = None  # it is read again if the search continues
             raise EnvironmentProblem(
-                f"a candidate cannot be recorded: {first_line(error)}. The earlier ones are kept."
+                f"a candidate cannot be recorded: {first_line(error)}. Earlier candidates are kept."
             ) from None
 
     def _freeze(self, trial: Trial) -> optuna.trial.FrozenTrial:
@@ -154,10 +156,11 @@ class Studies:
     run: str = ""
 
     def open(self, name: str) -> Study:
+        """Open the study of a search; create it if it does not exist."""
         return Study(self.storage, self.run + name, self.space)
 
     def names(self) -> set[str]:
-        """Return the names of the searches on record; refuse a search whose name was changed."""
+        """Return the names of the recorded searches; refuse a search whose name was changed."""
         shown = without_password(self.storage.url)
         with damage_refused(f"the names of the studies in {shown} cannot be read"), quiet_optuna():
             found = optuna.get_all_study_summaries(self.storage, include_best_trial=False)
@@ -167,17 +170,20 @@ class Studies:
             recorded = str(sealed.get("study")) if isinstance(sealed, dict) else study.study_name
             if recorded.startswith(self.run) or study.study_name.startswith(self.run):
                 if recorded != study.study_name:
-                    raise ArtifactError(f"{shown} is damaged: the study {study.study_name} was named {recorded}")
+                    raise ArtifactError(
+                        f"{shown} is damaged: the study {study.study_name} must have the name {recorded}"
+                    )
                 names.add(recorded.removeprefix(self.run))
         return names
 
 
 def sqlite_storage(path: Path) -> str:
+    """Return the address of a SQLite file."""
     return f"sqlite:///{path}"
 
 
 def _digest(attributes: Mapping[str, Any], reward: float, study: str) -> str:
-    """Return the digest of what a trial is read from."""
+    """Return the digest of the attributes that a trial is read from, of its reward and of the name of the study."""
     return digest_of([{key: value for key, value in attributes.items() if key in READ}, reward, study])
 
 
@@ -186,11 +192,13 @@ def _trial(frozen: optuna.trial.FrozenTrial, study: str) -> Trial:
         attributes: Mapping[str, Any] = frozen.user_attrs
         reward = float(frozen.value)  # type: ignore[arg-type]
         if attributes[SEAL] != _digest(attributes, reward, study):
-            raise ArtifactError(f"trial {frozen.number} of the study is damaged: it is not what its own digest says")
+            raise ArtifactError(f"trial {frozen.number} of the study is damaged: it does not match its own digest")
         measures = Measures(float(attributes["top1"]), dict(attributes["nfr"]))
         architecture = Architecture.from_json(attributes["architecture"])
         chain = tuple(Architecture.from_json(member) for member in attributes.get("chain", ()))
         excess = None if attributes.get("excess_nfr") is None else float(attributes["excess_nfr"])
         return Trial(architecture, int(attributes["macs"]), measures, reward, chain, excess)
     except (KeyError, TypeError, ValueError) as error:
-        raise ArtifactError(f"trial {frozen.number} of the study was not written by regnas ({error!r})") from None
+        raise ArtifactError(
+            f"trial {frozen.number} of the study must be one of regnas, got other content ({error!r})"
+        ) from None

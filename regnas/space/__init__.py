@@ -1,4 +1,4 @@
-"""Architectures as values: containment, costs, and sampling inside a budget (no torch)."""
+"""Architectures as values: containment, costs, and sampling inside a budget. Does not import torch."""
 
 from regnas.space.architecture import Architecture, Block, Gene, contains
 from regnas.space.budget import Budget, Cost, format_macs

@@ -26,6 +26,7 @@ class Block:
 
     @classmethod
     def of(cls, **genes: Gene) -> Block:
+        """Return a block with these genes."""
         return cls(tuple(sorted(genes.items())))
 
     def __getitem__(self, name: str) -> Gene:
@@ -35,7 +36,7 @@ class Block:
         return ",".join(f"{name}={value:g}" for name, value in self.genes)
 
     def covers(self, other: Block) -> bool:
-        """Return whether every gene is at least that of ``other``."""
+        """Whether every gene is at least that of ``other``."""
         mine = dict(self.genes)
         return mine.keys() == dict(other.genes).keys() and all(mine[name] >= value for name, value in other.genes)
 
@@ -44,9 +45,9 @@ class Block:
 class Architecture:
     """A sub-network: the active blocks of each stage.
 
-    Canonical by construction: the depth of a stage is the number of its blocks, and inactive blocks have no genes. Two
-    architectures are equal exactly if they are the same network. ``resolution`` is the size to which images are
-    resized, or None if the space has no such choice.
+    The form is canonical: the depth of a stage is the number of its blocks, and inactive blocks have no genes. So two
+    architectures are equal if and only if they are the same network. ``resolution`` is the size to which images are
+    resized, or None if the space does not have this choice.
     """
 
     space: str
@@ -77,12 +78,14 @@ class Architecture:
         return flat
 
     def to_json(self) -> dict[str, Any]:
+        """Return the architecture as a JSON object."""
         resolution = {} if self.resolution is None else {"resolution": self.resolution}
         stages = [[dict(block.genes) for block in stage] for stage in self.stages]
         return {"space": self.space, **resolution, "stages": stages}
 
     @classmethod
     def from_json(cls, value: Any) -> Architecture:
+        """Read a JSON object that ``to_json`` returned."""
         try:
             stages = tuple(tuple(Block.of(**block) for block in stage) for stage in value["stages"])
             resolution = value.get("resolution")
@@ -94,7 +97,7 @@ class Architecture:
 
 
 def contains(large: Architecture, small: Architecture) -> bool:
-    """Return whether ``large`` has every weight of ``small`` (CAS, the architecture constraint of REG-NAS).
+    """Whether ``large`` has every weight of ``small`` (CAS, the architecture constraint of REG-NAS).
 
     Every stage must be at least as deep, and every active block of the small one must be covered by its counterpart.
     The resolution has no weights and does not matter.

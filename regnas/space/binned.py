@@ -27,6 +27,8 @@ Slices = tuple[slice, ...]
 
 
 class Root(NamedTuple):
+    """A start of the graph: the resolution, the cost of the stem, and the first node."""
+
     resolution: int | None
     stem: Cost
     node: Node
@@ -59,6 +61,8 @@ class Span(NamedTuple):
 
 
 class Way(NamedTuple):
+    """An edge of a node that can still lead into the window."""
+
     edge: int  # its number among the edges of a node
     after: Node
     span: Span  # of the edge and everything that can follow it
@@ -99,7 +103,7 @@ class BinnedGraph:
         self._find_ways([range(len(node.edges)) for node in self.nodes])
 
     def within(self, space: SearchSpace) -> BinnedGraph:
-        """Return the part of the graph of a narrower space; far quicker than building it again."""
+        """Return the part of the graph of a narrower space, which is much faster than building it again."""
         part = copy(self)
         part.roots = [root for root in self.roots if root.resolution in space.resolutions]
         open_edges: list[list[int]] = [[] for _ in self.nodes]
@@ -118,6 +122,7 @@ class BinnedGraph:
         return part
 
     def bins(self, cost: Cost) -> Bins:
+        """Return the bin of a cost on each axis."""
         return tuple(int(axis(cost) // unit) for (axis, _), unit in zip(self._axes, self._units, strict=True))
 
     def window(self, budget: Budget, spent: Cost, rounded: int) -> tuple[int, Bins]:
@@ -184,6 +189,7 @@ class BinnedGraph:
 
 
 def infeasible(space: SearchSpace, budget: Budget, name: str) -> BudgetInfeasible:
+    """Return the error for a budget without architectures, with the attainable range."""
     low, high = space.macs_range
     return BudgetInfeasible(
         f"{name}: no architecture takes {budget}; the attainable range is {format_macs(low)} to {format_macs(high)} "

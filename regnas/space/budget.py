@@ -25,6 +25,7 @@ class Cost(NamedTuple):
     latency: float = 0.0
 
     def plus(self, other: Cost) -> Cost:
+        """Return the sum of two costs."""
         return Cost(self.macs + other.macs, self.parameters + other.parameters, self.latency + other.latency)
 
 
@@ -48,7 +49,7 @@ class Budget:
         for part in text.split(","):
             budget, resource = budget._limited(part.strip(), text)
             if resource in limited:
-                raise ValueError(f'"{text}" limits {resource} twice')
+                raise ValueError(f'a budget must limit {resource} once, got "{text}"')
             limited.add(resource)
         return budget
 
@@ -77,7 +78,7 @@ class Budget:
         )
 
     def exceeds(self, smaller: Budget) -> bool:
-        """Return whether it allows a larger network: some limit is higher, and none is lower."""
+        """Whether it allows a larger network than ``smaller``: some limit is higher, and none is lower."""
         pairs = [
             (self.max_macs, smaller.max_macs),
             (self.max_parameters or UNLIMITED, smaller.max_parameters or UNLIMITED),

@@ -1,4 +1,4 @@
-"""A few architectures that together have every part of a space."""
+"""Find a few architectures that together have every part of a space."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Part = tuple[int, int]  # the index of a node, and the number of the edge taken,
 def covering(space: SearchSpace) -> list[Architecture]:
     """Return architectures that together have every start, every end, and every block after every possible state.
 
-    Greedy: each architecture has the most parts that none before it has. This is a longest path, found backward: the
-    best continuation of every node.
+    The choice is greedy: each architecture has the most parts that no earlier one has. It is a longest path, found
+    backward by the best continuation of every node.
     """
     starts = [space.rules.start(resolution)[0] for resolution in space.resolutions]
     places = reachable(space, starts)

@@ -9,10 +9,12 @@ RESOLUTION = "resolution"
 
 
 def depth_gene(stage: int) -> str:
+    """Return the name of the depth of a stage."""
     return f"stage{stage + 1}.depth"
 
 
 def block_genes(stage: int, position: int, block: Block) -> list[tuple[str, Gene]]:
+    """Return the names and values of the genes of a block."""
     return [(f"stage{stage + 1}.block{position + 1}.{name}", value) for name, value in block.genes]
 
 

@@ -12,6 +12,8 @@ from regnas.space.space import SearchSpace, State
 
 
 class Edge(NamedTuple):
+    """The choice of the next block, with its cost and the node after it."""
+
     block: Block | None  # None ends the stage
     after: Node
     cost: Cost

@@ -46,6 +46,7 @@ class Conditions:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Conditions:
+        """Read a JSON object."""
         channels, height, width = value["input_shape"]
         shape = (int(channels), int(height), int(width))
         machine = dict(value["machine"])
@@ -79,15 +80,17 @@ class LatencyTable:
     additivity: Additivity
 
     def to_json(self) -> dict[str, Any]:
+        """Return the table as a JSON object."""
         return {"format": FORMAT, **asdict(self)}
 
     @classmethod
     def from_json(cls, value: Any, source: Path) -> LatencyTable:
+        """Read and check a JSON object; ``source`` is for error messages."""
         if not isinstance(value, dict):
-            raise ArtifactError(f"{source} is not a latency table: it has no JSON object")
+            raise ArtifactError(f"{source} must be a latency table, got no JSON object")
         require_keys(value, _KEYS, source)
         if value["format"] != FORMAT:
-            raise ArtifactError(f"{source} has format {value['format']}, this version of regnas reads {FORMAT}")
+            raise ArtifactError(f"{source} must have format {FORMAT}, got {value['format']}. {MEASURE_AGAIN}")
         try:
             conditions = Conditions.from_json(value["conditions"])
             additivity = Additivity(**value["additivity"])
@@ -95,18 +98,25 @@ class LatencyTable:
             problem = next((key for key, latency in entries.items() if not 0 <= latency < math.inf), None)
             scaled = 0 < additivity.scale < math.inf
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ArtifactError(f"{source} is not a latency table ({error!r}). {MEASURE_AGAIN}") from None
+            raise ArtifactError(
+                f"{source} must be a latency table, got other content ({error!r}). {MEASURE_AGAIN}"
+            ) from None
         if problem is not None:
-            raise ArtifactError(f"{source}: the part {problem} takes {entries[problem]} ms. {MEASURE_AGAIN}")
+            raise ArtifactError(
+                f"{source}: the latency of the part {problem} must be finite and 0 or above, got {entries[problem]} "
+                f"ms. {MEASURE_AGAIN}"
+            )
         if not scaled:
             raise ArtifactError(f"{source}: the scale must be positive, got {additivity.scale}. {MEASURE_AGAIN}")
         return cls(conditions, entries, additivity)
 
     @classmethod
     def load(cls, path: Path) -> LatencyTable:
+        """Read a file that ``save`` wrote."""
         return cls.from_json(read_sealed_json(path), path)
 
     def save(self, path: Path) -> None:
+        """Write the table with a digest of its content."""
         write_sealed_json(path, self.to_json())
 
     def require(self, space: SearchSpace, input_shape: tuple[int, int, int], classes: int, source: Path) -> None:
@@ -130,10 +140,12 @@ class TimedRules:
     _known: dict[Hashable, Any] = field(default_factory=dict, repr=False)  # a search repeats the same steps often
 
     def start(self, resolution: int | None) -> tuple[State, Cost]:
+        """Return the state before the first block and the cost of the stem."""
         state, cost = self.rules.start(resolution)
         return state, self._time(_start_key(resolution, cost), cost)
 
     def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
+        """Return the state after the block and its cost, or None if it is not allowed here."""
         place = (state, stage, position, block)
         if place not in self._known:
             after = self.rules.step(*place)
@@ -142,6 +154,7 @@ class TimedRules:
         return found
 
     def finish(self, state: State) -> Cost:
+        """Return the cost of the head."""
         cost = self.rules.finish(state)
         return self._time(_finish_key(state, cost), cost)
 
@@ -163,10 +176,10 @@ def with_latencies(space: SearchSpace, table: LatencyTable) -> SearchSpace:
 def part_keys(space: SearchSpace, architecture: Architecture) -> list[str]:
     """Return the keys of the parts of a network, in the order of the forward pass.
 
-    A key is the ``repr`` of what the rules know about a part: its genes, the state before it, its multiply-adds and
-    parameters. The costs are included because two configurations of a supernet may have the same states but different
-    tensors (a stem with a larger stride leaves smaller images). The ``repr`` of a state must be the same in every
-    process, as that of numbers, texts and tuples of them is.
+    A key is the ``repr`` of the facts about a part: its genes, the state before it, its multiply-adds and parameters.
+    The costs are included because two configurations of a supernet may have the same states but different tensors (a
+    stem with a larger stride leaves smaller images). The ``repr`` of a state must be the same in every process, as it
+    is for numbers, texts and tuples of them.
     """
     state, cost = space.rules.start(architecture.resolution)
     keys = [_start_key(architecture.resolution, cost)]

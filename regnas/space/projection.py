@@ -1,4 +1,4 @@
-"""The architecture of a space and a budget that is nearest to a suggestion.
+"""Find the architecture of a space inside a budget that is nearest to a suggestion.
 
 A sampler that suggests one gene at a time hardly ever suggests a network inside a window of two percent, or one that
 the rules of the space allow. The nearest allowed network is found exactly, in two steps. A dynamic program from the end
@@ -106,7 +106,7 @@ class Projection:
         return None
 
     def _changes(self, node: Node, block: Block | None, wanted: Mapping[str, Gene]) -> int:
-        """Return in how many genes an edge differs: of its block, or the depth of the stage and missing blocks."""
+        """Return the number of genes in which an edge differs: those of its block, or the depth and missing blocks."""
         if block is not None:
             genes = block_genes(node.stage, node.position, block)
             return sum(wanted.get(name, value) != value for name, value in genes)

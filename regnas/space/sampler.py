@@ -58,6 +58,7 @@ class CostCounts:
         return self._counted[budget]
 
     def sample(self, budget: Budget, random: Random) -> Architecture:
+        """Draw an architecture inside the budget; all are equally likely."""
         self.require_any(budget, "the budget")
         for _ in range(MOST_REDRAWS):
             architecture = self._walk(budget, random)
@@ -167,9 +168,11 @@ class BudgetSampler:
         return self._counts.count(self.budget)
 
     def sample(self, random: Random) -> Architecture:
+        """Draw an architecture inside the budget; all are equally likely."""
         return self._counts.sample(self.budget, random)
 
     def require_any(self, name: str) -> None:
+        """Refuse an empty budget; ``name`` is the start of the message."""
         self._counts.require_any(self.budget, name)
 
 
@@ -193,6 +196,7 @@ class EvenSampler:
         self._slices = [window for window in windows if self._counts.count(window) > 0]
 
     def sample(self, random: Random) -> Architecture:
+        """Draw a slice of the range, and an architecture from it."""
         return self._counts.sample(random.choice(self._slices), random)
 
     def in_turn(self, random: Random) -> Iterator[Architecture]:

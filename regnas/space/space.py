@@ -28,7 +28,7 @@ RESOLUTION = "resolution"
 
 
 class Rules(Protocol):
-    """The rules of a network for its blocks; ``state`` is what a block depends on of the blocks before it."""
+    """The rules of a network for its blocks; a block depends on the blocks before it only through ``state``."""
 
     def start(self, resolution: int | None) -> tuple[State, Cost]:
         """Return the state before the first block and the cost of the stem, for images of this size (None: any)."""
@@ -57,6 +57,8 @@ class Stage:
 
 @dataclass(frozen=True)
 class SearchSpace:
+    """A set of architectures: the choices at each position, and the rules of the network."""
+
     name: str
     stages: tuple[Stage, ...]
     rules: Rules
@@ -85,8 +87,8 @@ class SearchSpace:
         for index, (blocks, stage) in enumerate(zip(architecture.stages, self.stages, strict=True)):
             if not stage.min_depth <= len(blocks) <= stage.max_depth:
                 raise ArtifactError(
-                    f"stage {index + 1} has {len(blocks)} blocks, {self.name} allows {stage.min_depth} to "
-                    f"{stage.max_depth}"
+                    f"stage {index + 1} of {self.name} must have {stage.min_depth} to {stage.max_depth} blocks, got "
+                    f"{len(blocks)}"
                 )
             for position, (block, options) in enumerate(zip(blocks, stage.options, strict=False)):
                 if block not in options:
@@ -94,6 +96,7 @@ class SearchSpace:
         self.cost(architecture)
 
     def holds(self, architecture: Architecture) -> bool:
+        """Whether an architecture is in this space."""
         try:
             self.check(architecture)
         except ArtifactError:

@@ -1,7 +1,7 @@
-"""What a search-space plug-in provides, and how it is found.
+"""The interface of search-space plug-ins, and their table.
 
-A plug-in is a frozen dataclass whose fields are the keys of ``[supernet]`` in a configuration. A package offers one in
-the entry point group ``regnas.supernets``, as do those that come with regnas.
+A plug-in is a frozen dataclass whose fields are the keys of ``[supernet]`` in a configuration. A package provides one
+in the entry point group ``regnas.supernets``, as those that come with regnas do.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ InputShape = tuple[int, int, int]
 
 
 class Supernet(Protocol):
-    """The elastic network: an ``nn.Module`` whose sub-network is an argument, never hidden state."""
+    """An elastic network: an ``nn.Module`` whose sub-network is an argument, never hidden state."""
 
     def __call__(self, images: Tensor, architecture: Architecture) -> Tensor: ...
 
     def extract(self, architecture: Architecture) -> nn.Module:
-        """Return the sub-network on its own, with copies of its weights; the same function of the images."""
+        """Return the sub-network as a module of its own, with copies of its weights and the same predictions."""
         ...
 
     def state_dict(self) -> dict[str, Tensor]: ...
@@ -45,7 +45,7 @@ class Published:
 
 @runtime_checkable
 class ImportsCheckpoints(Protocol):
-    """The further methods of a plug-in that can import supernets that others trained."""
+    """The further methods of a plug-in that can import supernets of other projects."""
 
     @property
     def published(self) -> tuple[Published, ...]: ...
@@ -56,14 +56,18 @@ class ImportsCheckpoints(Protocol):
 
 
 class SupernetPlugin(Protocol):
-    def space(self, input_shape: InputShape, classes: int) -> SearchSpace: ...
+    """A search space with its elastic network."""
+
+    def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
+        """Return the search space for these images."""
+        ...
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """Build the plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with random weights."""
         ...
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
-        """Build a module that is also a ``Supernet``, with fresh weights."""
+        """Build a module that is also a ``Supernet``, with random weights."""
         ...
 
 
@@ -75,7 +79,7 @@ def space_of(plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> S
         raise ConfigurationError(f"supernet: {error}") from None
 
 
-# Those that come with regnas are entry points, as all others.
+# The plug-ins that come with regnas are entry points, like all others.
 SUPERNETS: Registry[type[SupernetPlugin]] = Registry("supernet", "regnas.supernets", {})
 
 

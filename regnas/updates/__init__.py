@@ -1,4 +1,4 @@
-"""Ways of updating a model, compared: the job of ``regnas update``.
+"""Compare methods of updating a model: the work of ``regnas update``.
 
-Empty on purpose: whoever loads an exported network does not wait for the rest.
+This module imports nothing, so that loading an exported network does not import the rest.
 """

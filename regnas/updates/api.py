@@ -1,4 +1,4 @@
-"""Updates from Python: ``regnas.update``, quiet, raising ``RegnasError``."""
+"""The public functions ``regnas.update`` and ``regnas.open_update``: they print nothing and raise ``RegnasError``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STAGES = ("tune", "train", "predict", "report")
 
 @dataclass(frozen=True, repr=False)
 class Update(RunView):
-    """The folder of an update: ways of replacing an old model by a new one, compared.
+    """The run folder of an update: methods of replacing an old model by a new one, compared.
 
     Attributes:
         path: The run folder.
@@ -63,10 +63,10 @@ def update(
     allow_inexact: bool = False,
     progress: Listener | None = None,
 ) -> Update:
-    """Compare ways of replacing an old model by a new one.
+    """Compare methods of replacing an old model by a new one.
 
-    The call prints nothing. An interrupt (Ctrl-C) stops at the next place where nothing is lost and raises
-    ``KeyboardInterrupt``; the same call with ``resume=True`` continues.
+    The call prints nothing. An interrupt (Ctrl-C) stops at the next point at which nothing is lost and raises
+    ``KeyboardInterrupt``. The same call with ``resume=True`` continues.
 
     Args:
         config: A preset, a configuration file, a run folder (which is continued), or the tables as a dict.
@@ -76,7 +76,7 @@ def update(
         by_epoch: Methods whose flips are drawn against the epochs, or ``["all"]``.
         tune: Choose every key that is "auto" on the search split again.
         resume: Continue the run in the folder.
-        overwrite: Delete the run in the folder and start anew.
+        overwrite: Delete the run in the folder and start again.
         allow_inexact: Continue on another machine or with other versions.
         progress: Called with a ``Progress`` whenever work advances.
 

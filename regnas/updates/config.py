@@ -23,14 +23,14 @@ EVERY_METHOD = "all"  # in by_epoch: every method whose new model is a single tr
 
 @dataclass(frozen=True)
 class UpdateConfig:
-    """``models`` follow one another from the oldest to the newest; ``methods`` are compared on all of them.
+    """The models of an update, from the oldest to the newest, and the methods that are compared on them.
 
     ``references`` are tried one after the other if there are three models or more. ``fine_tuning`` is the recipe of
-    every training that starts from another model's weights. ``chosen`` holds, for keys of methods that are "auto", what
-    an earlier study chose; keys without an entry are chosen on the search split with the first ``tuning_seeds`` seeds.
-    ``cache`` is the folder that keeps trained networks for further runs; by default ``regnas/models`` in
-    ``$XDG_CACHE_HOME`` or ``~/.cache``.
-    ``by_epoch`` names methods (or "all") whose flips are drawn against the epochs of the new model's training.
+    every training that starts from another model's weights. ``chosen`` holds the choices of an earlier study for keys
+    that are "auto". Keys without a choice are chosen on the search split with the first ``tuning_seeds`` seeds.
+    ``cache`` is the folder that keeps trained networks for further runs, by default ``regnas/models`` in
+    ``$XDG_CACHE_HOME`` or ``~/.cache``. ``by_epoch`` names methods (or "all") whose flips are drawn against the epochs
+    of the new model's training.
     """
 
     data: DataSet
@@ -49,15 +49,17 @@ class UpdateConfig:
 
     def __post_init__(self) -> None:
         if len(self.models) < 2:
-            raise ValueError("models needs at least two: the old one and the new one")
+            raise ValueError(f"models must name at least two models, the old and the new one, got {len(self.models)}")
         if not self.methods:
-            raise ValueError("methods is empty: name at least one, such as [methods.none]")
+            raise ValueError("methods must name at least one method, got none. Write [methods.none].")
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds are {list(self.seeds)}: at least one, and none twice")
+            raise ValueError(f"seeds must be one or more different numbers, got {list(self.seeds)}")
         if not self.references or len(set(self.references)) < len(self.references):
-            raise ValueError(f"references are {list(self.references)}: at least one, and none twice")
+            raise ValueError(f"references must be one or more different kinds, got {list(self.references)}")
         if not 1 <= self.tuning_seeds <= len(self.seeds):
-            raise ValueError(f"tuning_seeds is {self.tuning_seeds}: it has to lie between 1 and the number of seeds")
+            raise ValueError(
+                f"tuning_seeds must be between 1 and the number of seeds, {len(self.seeds)}, got {self.tuning_seeds}"
+            )
         check_chosen(self.chosen, self.methods, "methods")
         for section in ("training", "fine_tuning"):
             recipe = getattr(self, section)
@@ -66,19 +68,22 @@ class UpdateConfig:
         check_calibration(self.calibration_images)
         for label in [*self.models, *self.methods]:
             if not label.replace("-", "").replace("_", "").isalnum():
-                raise ValueError(f'"{label}" becomes a file name: use letters, digits, - and _')
+                raise ValueError(f'names of models and methods must have only letters, digits, - and _, got "{label}"')
         check_by_epoch(self.by_epoch, self.methods)
         (first, oldest), *_, (last, newest) = self.models.items()
         if newest.checkpoint or not newest.trained:
-            raise ValueError(f"models.{last} is there already: the newest model is the one that is trained")
+            raise ValueError(f"models.{last} is the newest model and must be trained, got one with existing weights")
         if oldest.start == "previous":
-            raise ValueError(f'models.{first}.start is "previous", and there is none before it')
+            raise ValueError(f'models.{first}.start must be "fresh" for the oldest model, got "previous"')
         for (before, older), (name, newer) in itertools.pairwise(self.models.items()):
             for key in ("samples", "classes"):
                 if getattr(newer, key) < getattr(older, key):
-                    raise ValueError(f"models.{name}.{key} is below that of models.{before}: data only grows")
+                    raise ValueError(
+                        f"models.{name}.{key} must be at least that of models.{before}, {getattr(older, key):g}, got "
+                        f"{getattr(newer, key):g}"
+                    )
             if newer.start == "previous" and newer.network != older.network:
-                raise ValueError(f'models.{name}.start is "previous", but its network is not that of models.{before}')
+                raise ValueError(f'models.{name}.network must be that of models.{before}, because start is "previous"')
             if newer.start == "previous" and newer.normalization != older.normalization:
                 raise ValueError(
                     f'models.{name}.normalization must be that of models.{before}, because start is "previous"'
@@ -90,6 +95,7 @@ class UpdateConfig:
 
 
 def check_by_epoch(labels: Sequence[str], methods: Mapping[str, Method]) -> None:
+    """Refuse labels that are neither methods nor "all"."""
     unknown = [label for label in labels if label not in methods and label != EVERY_METHOD]
     if unknown:
         known = ", ".join([*methods, EVERY_METHOD])
@@ -97,10 +103,12 @@ def check_by_epoch(labels: Sequence[str], methods: Mapping[str, Method]) -> None
 
 
 def load_update(source: str, assignments: Sequence[str] = ()) -> LoadedConfig[UpdateConfig]:
+    """Load the configuration of an update from a file or a preset, with changed keys."""
     return parse_update(*load_table(source, assignments))
 
 
 def parse_update(name: str, table: dict[str, Any], anchors: Anchors | None = None) -> LoadedConfig[UpdateConfig]:
+    """Build the configuration of an update from its tables; report all problems at once."""
     if not is_update(table) and "supernet" in table:
         raise ConfigurationError(f"{name} has a supernet and no models: it is for `regnas run {name}`")
     builder = Builder({DataSet: DATASETS, Network: NETWORKS, Method: METHODS}, anchors=anchors)

@@ -38,6 +38,7 @@ def remembered_by_epoch(folder: RunFolder, values: UpdateConfig, asked: Iterable
 
 
 def check_asked_by_epoch(labels: Sequence[str], values: UpdateConfig) -> None:
+    """Refuse the argument ``by_epoch`` of a call if it names a method that is not configured."""
     try:
         check_by_epoch(labels, values.methods)
     except ValueError as error:
@@ -70,7 +71,10 @@ def watching(job: UpdateJob, variants: Iterable[Variant]) -> UpdateJob:
 def evaluate_by_epoch(
     job: UpdateJob, variants: Sequence[Variant], titles: Mapping[str, str]
 ) -> tuple[FlipsByEpoch, ...]:
-    """Return per variant and split: error rate, NFR and relative NFR at the end of every epoch; titles by label."""
+    """Return the error rate, NFR and relative NFR of each variant and split at the end of every epoch.
+
+    ``titles`` are by the label of the variant.
+    """
     known: OldAnswers = {}  # many methods have the same old model
     return tuple(
         _course(job, variant, titles[variant.label], known) for variant in track(variants, "by epoch", len(variants))

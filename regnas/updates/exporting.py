@@ -30,13 +30,13 @@ def export_models(
     """Write every model of a finished update in further formats; run and compare each file before it is listed.
 
     Args:
-        run: the run folder of the update.
-        formats: "onnx", "onnx-int8", "torch-export"; the weights themselves are safetensors.
-        weights_license: the license of the weights, for the model cards; by default it stays as it is.
-        key: signs the manifest.
+        run: The run folder of the update.
+        formats: "onnx", "onnx-int8", "torch-export". The weights are always written as safetensors.
+        weights_license: The license of the weights, for the model cards; by default it stays as it is.
+        key: The private key that signs the manifest.
 
     Returns:
-        the models by method and seed.
+        The models by method and seed.
     """
     require_packages(formats)
     path = Path(run)

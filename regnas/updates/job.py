@@ -1,4 +1,4 @@
-"""What all steps of an update study share: the data, a store for each seed, and what was predicted so far."""
+"""The state that all steps of an update share: the data, one store per seed, and the predictions so far."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import Chain
 from regnas.updates.models import Model, ModelStore
 
-# What decides the bits of a training, of all that a run remembers of its machine.
+# Of the recorded versions, those that can change the bits of a training.
 DECISIVE_VERSIONS = ("regnas", "torch", "numpy")
 LOGITS_LIMIT = 2**30  # bytes of logits kept in memory
 
@@ -31,12 +31,13 @@ log = logging.getLogger("regnas")
 
 
 def logits_cache(limit: int = LOGITS_LIMIT) -> BoundedCache[tuple[int, Model, str], Predictions]:
+    """Return an empty cache of predictions with logits, by seed, model and split."""
     return BoundedCache(limit, lambda predictions: 0 if predictions.logits is None else predictions.logits.nbytes)
 
 
 @dataclass(frozen=True)
 class UpdateJob:
-    """What all steps share."""
+    """The state that all steps of an update share."""
 
     config: LoadedConfig[UpdateConfig]
     folder: RunFolder
@@ -44,7 +45,7 @@ class UpdateJob:
     stores: Mapping[int, ModelStore]  # by seed
     chain: Chain
     evaluated_on: dict[str, Split] = field(default_factory=dict)  # by the name of the whole split
-    # Many methods share models. Answers are few bytes for each sample and all kept; logits are not.
+    # Many methods share models. Predicted classes take few bytes per sample and are all kept; logits are not.
     known: dict[tuple[int, Model, str], Predictions] = field(default_factory=dict)
     with_logits: BoundedCache[tuple[int, Model, str], Predictions] = field(default_factory=logits_cache)
 
@@ -53,16 +54,16 @@ class UpdateJob:
         return self.config.values.seeds
 
     def on_old_classes(self, split: Split) -> Split:
-        """The samples of the classes that the first release knows: the others have nothing to compare with."""
+        """Return the samples of the classes that the first release knows: the others cannot flip."""
         return replace(self.chain.stages[0].release.share, samples=1.0).of(split, len(self.splits.classes), seed=0)
 
     def predict(self, seed: int, models: Sequence[Model], split: Split | None = None) -> list[Predictions]:
-        """What models answer for the old classes of the report split, or of another one; without logits."""
+        """Return the predictions of models on the old classes of the report split or another split, without logits."""
         whole = split or self.splits.report
         return [self._answers(seed, model, whole) for model in models]
 
     def predict_logits(self, seed: int, models: Sequence[Model]) -> list[Predictions]:
-        """The same for the report split, with logits."""
+        """Return the predictions of models on the old classes of the report split, with logits."""
         return [self._logits(seed, model, self.splits.report) for model in models]
 
     def _answers(self, seed: int, model: Model, whole: Split) -> Predictions:
@@ -97,9 +98,9 @@ def prepare(config: LoadedConfig[UpdateConfig], folder: RunFolder) -> UpdateJob:
 
 
 def load_splits(values: UpdateConfig) -> Splits:
-    """Load the data; if a release knows only a part of the classes, that part is drawn at random.
+    """Load the data, with the classes in random order if a release knows only some of them.
 
-    With an existing model the classes stay in the data's own order, because its outputs are the first of them.
+    If a model is provided, the classes keep the order of the data, because its outputs are the first of them.
     """
     splits, releases = values.data.load(), values.models.values()
     given = any(release.checkpoint or not release.trained for release in releases)
@@ -109,6 +110,7 @@ def load_splits(values: UpdateConfig) -> Splits:
 
 
 def open_stores(values: UpdateConfig, splits: Splits, conditions: Mapping[str, Any]) -> dict[int, ModelStore]:
+    """Return a store of models for each seed."""
     return {
         seed: ModelStore(
             splits=splits,
@@ -125,7 +127,7 @@ def open_stores(values: UpdateConfig, splits: Splits, conditions: Mapping[str, A
 
 
 def check_stages(chain: Chain, store: ModelStore) -> None:
-    """A network that cannot be built, or a file that cannot be read, is found before hours of training."""
+    """Build or load each release once, so that faults are found before hours of training."""
     for stage in chain.stages:
         release = stage.release
         try:

@@ -1,4 +1,4 @@
-"""The statistics that a network was trained with, as a configuration names them."""
+"""The normalization statistics that a network was trained with, as a configuration states them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPECTED = 'normalization must be "imagenet", or { mean = [0.5], std = [0.25] } 
 
 
 def parse_normalization(value: object) -> Preprocessing:
-    """Return the statistics of a name, or of a table with ``mean`` and ``std``."""
+    """Return the statistics for a name, or for a table with ``mean`` and ``std``."""
     if value == "imagenet":
         return IMAGENET
     if not isinstance(value, Mapping) or value.keys() != {"mean", "std"}:

@@ -1,4 +1,4 @@
-"""Plan an update: which models every method needs, and what changes along the chain."""
+"""Plan an update: the models that each method needs, and the changes along the chain."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Variant:
 
 
 def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
-    """Every method, and in a chain of three or more every targeted one with each kind of references.
+    """Plan every method; in a chain of three or more, every targeted method with each kind of references.
 
-    Methods that start from the old weights are compared with plain fine-tuning, which is added if it is not configured:
-    against a model trained from scratch, they would be credited with what fine-tuning alone does. If the releases are
-    fine-tuned anyway, no treatment is plain fine-tuning, and nothing is added.
+    Methods that start from the old weights are compared with plain fine-tuning, which is added if it is not configured.
+    Against a model trained from scratch, they would be credited with the effect of fine-tuning alone. If the releases
+    are fine-tuned anyway, no treatment is plain fine-tuning, and nothing is added.
     """
     values = config.values
     variants, problems = [], []
@@ -55,7 +55,7 @@ def plan_all(config: LoadedConfig[UpdateConfig], chain: Chain) -> list[Variant]:
         variants = _with_counterparts(variants, chain)
     labels = [variant.label for variant in variants]
     problems += [
-        f"{config.name}: two methods would be called {label} in the report: rename one of them"
+        f'{config.name}: labels of methods must differ in the report, got "{label}" twice. Rename one of them.'
         for label in dict.fromkeys(labels)
         if labels.count(label) > 1
     ]
@@ -80,14 +80,14 @@ def _with_counterparts(variants: Sequence[Variant], chain: Chain) -> list[Varian
     return [*variants[:place], added, *variants[place:]]
 
 
-def noise_floor_models(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, ...]:
-    """Two trainings of the newest release that differ in chance alone."""
+def plan_noise_floor(chain: Chain, plain: tuple[Model, ...]) -> tuple[Model, ...]:
+    """Return two trainings of the newest release that differ only in their random draws."""
     stage = chain.stages[-1]
     return stage.repeats(plain[-2], 2)
 
 
 def describe_scenario(chain: Chain) -> str:
-    """What changes along the chain, in words."""
+    """Describe the changes along the chain in words."""
     releases = [stage.release for stage in chain.stages]
     networks = {bare(release.network) for release in releases}
     changes = ["same architecture" if len(networks) == 1 else "other architecture"]

@@ -1,7 +1,7 @@
-"""From the predictions of all methods and seeds to the numbers of the report.
+"""Compute the numbers of the report from the predictions of all methods and seeds.
 
-Intervals and p-values are those of ``regnas.flips``: of a single seed those that ``regnas compare`` gives for the same
-prediction files, of several seeds over seeds and samples.
+Intervals and p-values are those of ``regnas.flips``. With a single seed, they are the same as ``regnas compare`` gives
+for these prediction files. With several seeds, they cover seeds and samples.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from regnas.report.update.methods import Counterpart, MethodResult, PairResult, 
 from regnas.report.update.results import NoiseFloor, UpdateResult
 
 BySeed = Sequence[Sequence[Predictions]]  # for each seed the models of a plan, from the oldest to the newest
-Values = NDArray[np.float64]  # [S, N], of each seed and sample
+Values = NDArray[np.float64]  # [S, N], one per seed and sample
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method came to."""
+    """The predictions and the costs of a method."""
 
     name: str  # of the method
     label: str  # of its row
@@ -55,7 +55,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """The oldest and the newest model at one value of a swept key (of the untreated ones: at none)."""
+    """The oldest and the newest model at one value of a swept key; for untreated models, the value is NaN."""
 
     value: float
     report: BySeed
@@ -74,10 +74,10 @@ def summarize(
     facts: Mapping[str, str],
     fine_tuned: BySeed | None = None,
 ) -> UpdateResult:
-    """The numbers of all methods.
+    """Compute the numbers of all methods.
 
-    ``plain`` are the predictions without treatment, ``fine_tuned`` those of plain fine-tuning, which methods that start
-    from the old weights are compared with; None if no outcome has this counterpart.
+    ``plain`` has the predictions without treatment. ``fine_tuned`` has those of plain fine-tuning, the counterpart of
+    methods that start from the old weights; it is None if no outcome has this counterpart.
     """
     methods = [_method(outcome, models, seeds, plain, fine_tuned) for outcome in outcomes]
     front = pareto_front([(method.error_rate.mean, method.mean_nfr.mean) for method in methods])
@@ -103,10 +103,10 @@ def summarize(
 def summarize_sweep(
     label: str, title: str, key: str, points: Sequence[SweepPoint], untreated: SweepPoint
 ) -> SweepResult:
-    """The curve of a swept key, and the value that the search split favors.
+    """Compute the curve of a swept key, and the value that the search split favors.
 
-    That is ``one_standard_error_choice`` on the search split: the fewest flips among the values whose error rate is
-    above that of the untreated model by no more than the standard error of this difference.
+    The value is that of ``one_standard_error_choice`` on the search split. It has the fewest flips among the values
+    whose error rate exceeds that of the untreated model by at most the standard error of this difference.
     """
     chosen = one_standard_error_choice(
         errors=[_errors(point.search).mean(axis=0) for point in points],
@@ -119,13 +119,13 @@ def summarize_sweep(
 
 
 def over_seeds(values: Sequence[float]) -> Measure:
-    """A rate of each seed as a measure."""
+    """Return the mean and the spread of a rate over seeds."""
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return Measure(_mean(values), spread, tuple(float(value) for value in values))
 
 
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """For each point whether no other is at least as low in both and lower in one."""
+    """Return, for each point, whether no other point is at least as low in both values and lower in one."""
     return [
         not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in points)
         for point in points
@@ -147,7 +147,7 @@ def _swept_value(point: SweepPoint, untreated: SweepPoint) -> SweptValue:
 def _method(
     outcome: Outcome, models: Sequence[str], seeds: Sequence[int], plain: BySeed, fine_tuned: BySeed | None
 ) -> MethodResult:
-    """Whether it is on the front depends on the others, and is not known yet."""
+    """Compute the numbers of one method; ``on_front`` depends on the other methods and is set later."""
     by_seed = outcome.predictions
     counterpart = plain if fine_tuned is None or outcome.counterpart == "none" else fine_tuned
     statistics = [pairs_of(predictions) for predictions in by_seed]  # Holm's correction is over the pairs of a seed
@@ -171,8 +171,8 @@ def _method(
                 nfr_interval=_interval(_flips(by_seed, low, high), by_seed, "rate"),
                 relative_nfr=over_seeds([relative_negative_flip_rate(seed[low], seed[high]) for seed in by_seed]),
                 pfr=over_seeds([positive_flip_rate(seed[low], seed[high]) for seed in by_seed]),
-                nfr_difference=_compared(by_seed, counterpart, partial(_flips, low=low, high=high)),
-                nfr_difference_to_none=_compared(by_seed, plain, partial(_flips, low=low, high=high)),
+                nfr_difference=_compare(by_seed, counterpart, partial(_flips, low=low, high=high)),
+                nfr_difference_to_none=_compare(by_seed, plain, partial(_flips, low=low, high=high)),
                 by_seed=tuple(
                     SeedPair.of(seed, found[low, high]) for seed, found in zip(seeds, statistics, strict=True)
                 ),
@@ -180,18 +180,18 @@ def _method(
             for low, high in pairs
         ),
         mean_nfr=MeanNfr.of(mean, _interval(_mean_flips(by_seed), by_seed, "rate")),
-        mean_nfr_difference=_compared(by_seed, counterpart, _mean_flips),
-        mean_nfr_difference_to_none=_compared(by_seed, plain, _mean_flips),
-        error_rate_difference=_compared(by_seed, counterpart, _errors),
-        error_rate_difference_to_none=_compared(by_seed, plain, _errors),
+        mean_nfr_difference=_compare(by_seed, counterpart, _mean_flips),
+        mean_nfr_difference_to_none=_compare(by_seed, plain, _mean_flips),
+        error_rate_difference=_compare(by_seed, counterpart, _errors),
+        error_rate_difference_to_none=_compare(by_seed, plain, _errors),
         parameters=outcome.parameters,
         training_cost=outcome.training_cost,
         on_front=False,
     )
 
 
-def _compared(mine: BySeed, others: BySeed, values: Callable[[BySeed], Values]) -> Difference | None:
-    """The paired difference of what ``values`` gives for the two; None if they answer alike everywhere."""
+def _compare(mine: BySeed, others: BySeed, values: Callable[[BySeed], Values]) -> Difference | None:
+    """Return the paired difference of ``values`` between the two; None if all predictions are the same."""
     alike = all(
         np.array_equal(own.predicted, other.predicted)
         for own_models, other_models in zip(mine, others, strict=True)
@@ -201,34 +201,34 @@ def _compared(mine: BySeed, others: BySeed, values: Callable[[BySeed], Values]) 
 
 
 def _noise_floor(model: str, floor: BySeed) -> NoiseFloor:
-    """Both directions count: neither of the two trainings is the old one."""
+    """Compute the noise floor, the mean of both directions, because neither of the two trainings is the old one."""
     rates = [(negative_flip_rate(one, other) + negative_flip_rate(other, one)) / 2 for one, other in floor]
     errors = [1 - (one.accuracy + other.accuracy) / 2 for one, other in floor]
     return NoiseFloor(model, over_seeds(rates), over_seeds(errors))
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Rounded, so that means which differ in the rounding of their sums alone are a tie."""
+    """Return the mean, rounded: means that differ only by the rounding of their sums are a tie."""
     return round(float(np.mean(values)), 12)
 
 
 def _flips(by_seed: BySeed, low: int, high: int) -> Values:
-    """1 if the sample is a negative flip in the seed: [S, N]."""
+    """Return 1 for each seed and sample that is a negative flip, else 0: [S, N]."""
     return np.stack([seed[low].correct & ~seed[high].correct for seed in by_seed]).astype(np.float64)
 
 
 def _mean_flips(by_seed: BySeed) -> Values:
-    """The share of the pairs of an earlier and a later model in which the sample flips: [S, N]."""
+    """Return the share of the pairs of an earlier and a later model in which each sample flips: [S, N]."""
     return np.stack([mean_nfr_values(seed) for seed in by_seed])
 
 
 def _errors(by_seed: BySeed) -> Values:
-    """1 if the newest model predicts the sample wrongly: [S, N]."""
+    """Return 1 for each seed and sample that the newest model gets wrong, else 0: [S, N]."""
     return np.stack([~seed[-1].correct for seed in by_seed]).astype(np.float64)
 
 
 def _difference(values: Values, like: BySeed) -> Difference:
-    """The mean of a paired difference [S, N] with its interval over samples and, if there are several, seeds."""
+    """Return the mean of a paired difference [S, N] with its interval over samples and, if several, seeds."""
     return Difference(float(values.mean(axis=0).mean()), _interval(values, like, "difference"))
 
 

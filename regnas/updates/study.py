@@ -1,6 +1,6 @@
-"""The whole update study, from a configuration to a report.
+"""Run an update, from a configuration to a report.
 
-Every trained network is kept by its content, so that resuming is running again: what is there is only loaded.
+Every trained network is kept by its content. To resume is to run again: networks that exist are only loaded.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from regnas.updates.models import (
     Model,
     Training,
     all_parts,
-    clipped_steps,
-    clipped_trainings,
+    collect_clipping,
+    describe_clipping,
     make_all,
     methods_of,
     network_of,
     training_macs,
     weights_in,
 )
-from regnas.updates.planning import Variant, describe_scenario, noise_floor_models, plan_all
+from regnas.updates.planning import Variant, describe_scenario, plan_all, plan_noise_floor
 from regnas.updates.results import Outcome, summarize
-from regnas.updates.study_tuning import TUNE, tuned, with_costs
+from regnas.updates.study_tuning import TUNE, add_costs, tune_methods
 from regnas.updates.sweeps import SWEEPS, evaluate_sweep, plan_sweep, remembered_sweeps
 
 
@@ -54,27 +54,27 @@ def run_update(
     by_epoch: Sequence[str] = (),
     tune: bool = False,
 ) -> UpdateResult:
-    """Train, predict, compare; the results, which are also in the report.
+    """Train, predict, compare and write the report; return the results.
 
-    ``tune`` chooses the keys of methods that are "auto" again, whatever the configuration has for them.
+    ``tune`` chooses the keys of methods that are "auto" again, and ignores earlier choices in the configuration.
     """
     swept = remembered_sweeps(folder, sweeps)
     job = prepare(config, folder)
     if tune:
         folder.keep(TUNE, True)
     with folder.timed("tune"):
-        job, choices = tuned(job)
+        job, choices = tune_methods(job)
     config = job.config
     variants = plan_all(config, job.chain)
     plain = NoTreatment().plan(job.chain)
-    floor = noise_floor_models(job.chain, plain)
+    floor = plan_noise_floor(job.chain, plain)
     followed = remembered_by_epoch(folder, config.values, by_epoch)
     watched = watched_variants(config.values, variants, followed)
     if followed:
         write_sealed_list(folder.path / BY_EPOCH, followed)
     job = watching(job, watched)
     curves = {sweep: plan_sweep(job, sweep) for sweep in swept.values()}
-    if swept:  # and all can be planned: a bad one would be in the way for good
+    if swept:  # after planning, because an impossible sweep on record would make every later call fail
         write_sealed_list(folder.path / SWEEPS, list(swept))
     wanted = [model for variant in variants for model in variant.plan]
     wanted += [*plain, *floor]
@@ -84,7 +84,7 @@ def run_update(
         make_all(job.stores, dict.fromkeys(job.seeds, wanted), config.values.machine.workers, methods)
     with folder.timed("predict"):
         outcomes = [outcome_of(job, variant, plain) for variant in track(variants, "predict", len(variants))]
-        clipped = _clipped(job, {"no treatment": plain, **{each.label: each.plan for each in variants}})
+        clipped = _collect_clipping(job, {"no treatment": plain, **{each.label: each.plan for each in variants}})
         results = summarize(
             title=config.name,
             scenario=describe_scenario(job.chain),
@@ -94,13 +94,13 @@ def run_update(
             floor=[job.predict(seed, floor) for seed in job.seeds],
             outcomes=outcomes,
             sweeps=[evaluate_sweep(job, sweep, curve, plain) for sweep, curve in curves.items()],
-            facts=_facts(job) | {"Clipped steps": clipped_steps(clipped)},
+            facts=_facts(job) | {"Clipped steps": describe_clipping(clipped)},
             fine_tuned=next((each.predictions for each in outcomes if each.name == FINE_TUNING), None),
         )
         rows = dict(zip((outcome.label for outcome in outcomes), results.titles, strict=True))
         results = replace(
             results,
-            tuning=with_costs(job, choices),
+            tuning=add_costs(job, choices),
             diagnostics=_diagnostics(job, outcomes, rows),
             by_epoch=evaluate_by_epoch(job, watched, rows),
             clipping=tuple(each.result for each in clipped),
@@ -112,18 +112,22 @@ def run_update(
 
 
 def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
-    """Everything that can be checked without training: the scenario in words, and the number of trainings per seed."""
+    """Check everything that can be checked without training.
+
+    Returns:
+        The scenario in words, and the number of trainings per seed.
+    """
     values = config.values
     stores = open_stores(values, load_splits(values), {})
     check_stages(values.chain, stores[values.seeds[0]])
     plain = NoTreatment().plan(values.chain)
-    wanted = [*plain, *noise_floor_models(values.chain, plain)]
+    wanted = [*plain, *plan_noise_floor(values.chain, plain)]
     wanted += [model for variant in plan_all(config, values.chain) for model in variant.plan]
     return describe_scenario(values.chain), sum(isinstance(model, Training) for model in all_parts(wanted))
 
 
 def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Outcome:
-    """Predict with a method's models, keep the predictions and the new networks, and say what it all cost."""
+    """Predict with the models of a method, keep the predictions, and count the cost."""
     store = job.stores[job.seeds[0]]
     predictions, ends = [], []
     for seed in job.seeds:
@@ -148,7 +152,7 @@ def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Ou
 
 
 def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
-    """The new model of every method that ends in one network, for whoever ships it."""
+    """Write the new model of every method that ends in one network, ready to be shipped."""
     name, configured = list(job.config.values.models.items())[-1]
     release = job.chain.stages[-1].release
     models = {
@@ -168,7 +172,7 @@ def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
 
 
 def _read_by(normalization: Preprocessing | None, data: Preprocessing) -> Preprocessing:
-    """Return how a network reads images: by statistics of its own if it has some, from files cut as in the data."""
+    """Return how a network reads images: with its own statistics if it has some, and the transform of the data."""
     if normalization is None:
         return data
     transform = transform_of(data)
@@ -176,15 +180,15 @@ def _read_by(normalization: Preprocessing | None, data: Preprocessing) -> Prepro
 
 
 def _diagnostics(job: UpdateJob, outcomes: Sequence[Outcome], rows: Mapping[str, str]) -> FlipDiagnostics | None:
-    """From the oldest to the newest model, all seeds together; what is not treated comes first."""
+    """Return the diagnostics from the oldest to the newest model over all seeds; no treatment comes first."""
     ordered = sorted(outcomes, key=lambda outcome: outcome.name != UNTREATED)
     methods = [(each.label, rows[each.label], each.diagnostics) for each in ordered]
     return diagnostics_of(job.chain.stages[0].name, job.chain.stages[-1].name, methods)
 
 
-def _clipped(job: UpdateJob, plans: Mapping[str, Sequence[Model]]) -> list[ClippedTraining]:
-    """Every training under the first method that needs it; what all methods share belongs to no treatment."""
-    return [each for seed in job.seeds for each in clipped_trainings(job.stores[seed], plans)]
+def _collect_clipping(job: UpdateJob, plans: Mapping[str, Sequence[Model]]) -> list[ClippedTraining]:
+    """Return every training under the first method that needs it; shared trainings belong to no treatment."""
+    return [each for seed in job.seeds for each in collect_clipping(job.stores[seed], plans)]
 
 
 def _facts(job: UpdateJob) -> dict[str, str]:
@@ -192,7 +196,7 @@ def _facts(job: UpdateJob) -> dict[str, str]:
     samples = ", ".join(f"{split.name} {len(split):,}" for split in job.splits.all)
     tables = job.config.table["models"]
     networks = "; ".join(
-        f"{name}: {describe(tables[name], 'network')}{_described(tables[name])}" for name in values.models
+        f"{name}: {describe(tables[name], 'network')}{_describe_release(tables[name])}" for name in values.models
     )
     recipe = f"{values.training.epochs} epochs, learning rate {values.training.learning_rate:g}"
     tuning = values.fine_tuning or values.training
@@ -207,5 +211,5 @@ def _facts(job: UpdateJob) -> dict[str, str]:
     }
 
 
-def _described(release: Mapping[str, Any]) -> str:
+def _describe_release(release: Mapping[str, Any]) -> str:
     return f", normalization {release['normalization']}" if "normalization" in release else ""

@@ -1,4 +1,4 @@
-"""Keys of an update's methods that are "auto": chosen on the search split, on the old classes."""
+"""Choose the keys of an update's methods that are "auto", on the old classes of the search split."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from regnas.updates.methods.none import NoTreatment
 from regnas.updates.models import Model, make_all, training_macs
 from regnas.updates.tuning import BySeed, Tuner, resolve
 
-TUNE = "tune"  # among the facts of a run folder: it chooses again, whatever the configuration has chosen
+TUNE = "tune"  # a fact of a run folder: it chooses again and ignores earlier choices in the configuration
 
 
-def tuned(job: UpdateJob) -> tuple[UpdateJob, list[Choice]]:
-    """The job with a number in the place of every "auto", and how each was chosen."""
+def tune_methods(job: UpdateJob) -> tuple[UpdateJob, list[Choice]]:
+    """Return the job with a number in the place of every "auto", and the record of each choice."""
     values = job.config.values
     methods, choices = resolve(
         values.methods,
@@ -30,8 +30,8 @@ def tuned(job: UpdateJob) -> tuple[UpdateJob, list[Choice]]:
     return replace(job, config=replace(job.config, values=replace(values, methods=methods))), choices
 
 
-def with_costs(job: UpdateJob, choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Every choice, with what its grid cost as a multiple of training the new models untreated."""
+def add_costs(job: UpdateJob, choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """Return every choice with the cost of its grid, as a multiple of training the new models untreated."""
     plain = NoTreatment().plan(job.chain)
     store = job.stores[job.seeds[0]]
     untreated = training_macs(store, plain[1:], without=plain[:1])

@@ -1,4 +1,4 @@
-"""Sweeps: one key of a method over a range of values, as a trade-off curve."""
+"""Sweep one key of a method over a range of values, for a trade-off curve."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class Sweep:
 
     @classmethod
     def parse(cls, text: str) -> Sweep:
+        """Read ``method.key=start:stop:step``."""
         place, equals, bounds = text.partition("=")
         label, dot, key = place.strip().partition(".")
         try:
@@ -48,17 +49,17 @@ class Sweep:
         return f"{self.label}.{self.key}"
 
     def variants(self, methods: dict[str, Method]) -> dict[float, Method]:
-        """Return the method with each value of the key; a method that is not configured has its defaults."""
+        """Return the method with each value of the key; keys of a method that is not configured have their defaults."""
         try:
             method = methods[self.label] if self.label in methods else METHODS[self.label]()
-        except ValueError as error:  # there are methods without defaults
+        except ValueError as error:  # some methods have required keys
             raise ConfigurationError(f"`sweeps` {self}: methods.{self.label} must be configured: {error}") from None
         known = {entry.name: entry for entry in dataclasses.fields(method)}  # type: ignore[arg-type]
         if self.key not in known:
             raise ConfigurationError(f"`sweeps` {self}: {self.label} has no {self.key} (known: {', '.join(known)})")
         whole = isinstance(getattr(method, self.key), int)
         if not isinstance(getattr(method, self.key), int | float):
-            raise ConfigurationError(f"`sweeps` {self}: {self.key} is not a number")
+            raise ConfigurationError(f"`sweeps` {self}: {self.key} must be a number, got another kind of value")
         if whole and not all(value.is_integer() for value in self.values):
             raise ConfigurationError(f"`sweeps` {self}: start and step must be integers, because {self.key} is one")
         try:
@@ -79,6 +80,7 @@ def remembered_sweeps(folder: RunFolder, asked: Sequence[str]) -> dict[str, Swee
 
 
 def plan_sweep(job: UpdateJob, sweep: Sweep) -> dict[float, tuple[Model, ...]]:
+    """Return the plan of the method at each value of the key."""
     variants: dict[float, Method] = sweep.variants(job.config.values.methods)
     return {value: method.plan(job.chain) for value, method in variants.items()}
 

@@ -1,9 +1,8 @@
-"""Keys of methods that are set to "auto": chosen on the search split, from a logarithmic grid.
+"""Choose the keys of methods that are set to "auto" on the search split, from a logarithmic grid.
 
-The choice is the rule of one standard error (Breiman et al., 1984): of all values that are as accurate as no treatment,
-within one standard error of the difference, the one with the fewest flips. A choice at an end of the grid extends the
-grid beyond it, so that no method is held back by the values that somebody thought of. The report split has no part in
-it.
+The choice follows the rule of one standard error (Breiman et al., 1984): of all values that are as accurate as no
+treatment, within one standard error of the difference, the one with the fewest flips. A choice at an end of the grid
+extends the grid, so that the result does not depend on where the grid ends. The report split is not used.
 """
 
 from __future__ import annotations
@@ -26,19 +25,22 @@ log = logging.getLogger("regnas")
 
 BySeed = Sequence[Sequence[Predictions]]  # for each seed the models of a plan on the search split, oldest first
 Result = TypeVar("Result")
-Search = Generator[Sequence[Method], Sequence[BySeed], Result]  # asks for methods to be measured, and is told
+Search = Generator[Sequence[Method], Sequence[BySeed], Result]  # yields methods to measure, and gets their predictions
 
 
 @dataclass(frozen=True)
 class Tuner:
-    """How methods are measured: ``predict`` trains what is missing and predicts the search split, for many at once."""
+    """Measures methods and chooses their keys.
+
+    ``predict`` trains missing models and predicts the search split, for many methods at once.
+    """
 
     predict: Callable[[Sequence[Method]], list[BySeed]]
-    untreated: Callable[[Method], BySeed]  # what a method is compared with
+    untreated: Callable[[Method], BySeed]  # the counterpart of a method
     training_macs: Callable[[Sequence[Method]], int]  # of all that these methods train
 
     def tune(self, methods: Mapping[str, tuple[Method, Sequence[str]]]) -> dict[str, tuple[Method, list[Choice]]]:
-        """The methods, by label, with their keys chosen; what all of them want to try next is trained together."""
+        """Return the methods by label with their keys chosen; the next values of all methods are trained together."""
         searches = {label: self._search(label, method, keys) for label, (method, keys) in methods.items()}
         found: dict[str, tuple[Method, list[Choice]]] = {}
         wanted = {label: next(search) for label, search in searches.items()}
@@ -54,7 +56,7 @@ class Tuner:
         return found
 
     def _search(self, label: str, method: Method, keys: Sequence[str]) -> Search[tuple[Method, list[Choice]]]:
-        """One key after the other, the later ones at their defaults meanwhile."""
+        """Choose one key after the other, with the later ones at their defaults."""
         choices = []
         for key in keys:
             choice = yield from self._choose(label, method, key, grids_of(method)[key])
@@ -92,10 +94,10 @@ class Tuner:
         )
 
     def _beyond(self, method: Method, key: str, grid: Grid, values: Sequence[float], index: int | None) -> float | None:
-        """The value to try next, beyond the end at which the choice lies; None if it lies inside or the ladder ends."""
+        """Return the next value beyond the end at which the choice lies; None if it lies inside or the ladder ends."""
         if index is not None and 0 < index < len(values) - 1:
             return None
-        # Without an eligible value less treatment is wanted.
+        # Without an eligible value, try less treatment.
         value = grid.above(values[-1]) if index == len(values) - 1 else grid.below(values[0])
         return value if value is not None and _is_possible(method, key, value) else None
 
@@ -107,7 +109,7 @@ def resolve(
     tuner: Tuner,
     again: bool,
 ) -> tuple[dict[str, Method], list[Choice]]:
-    """The methods with a number in the place of every "auto"; ``again``: also if ``chosen`` has one."""
+    """Return the methods with a number in the place of every "auto"; with ``again``, ignore ``chosen``."""
     resolved, choices, open_keys = dict(methods), {}, {}
     for label, keys in auto.items():
         given = {} if again else {key: value for key, value in chosen.get(label, {}).items() if key in keys}
@@ -124,14 +126,14 @@ def resolve(
 
 
 def errors_of(by_seed: BySeed) -> NDArray[np.float64]:
-    """For each sample the share of models, over all seeds, that are wrong: [N]."""
+    """Return, for each sample, the share of models over all seeds that get it wrong: [N]."""
     errors = np.stack([~predictions.correct for models in by_seed for predictions in models])  # [S * M, N]
     shares: NDArray[np.float64] = errors.mean(axis=0)
     return shares
 
 
 def flips_of(by_seed: BySeed) -> NDArray[np.float64]:
-    """For each sample the share of pairs, over all seeds, in which it is a negative flip: [N]."""
+    """Return, for each sample, the share of pairs over all seeds in which it is a negative flip: [N]."""
     if len(by_seed[0]) < 2:  # a single network has nothing to flip against
         return np.zeros(len(by_seed[0][0]))
     shares: NDArray[np.float64] = np.mean([mean_nfr_values(models) for models in by_seed], axis=0)  # [S, N] -> [N]

@@ -34,14 +34,16 @@ class AttentiveNAS:
         check_resolutions(self.resolutions)
 
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
+        """Return the search space for these images."""
         rules = AttentiveRules(*input_shape, classes)
         return SearchSpace(NAME, attentive_stages(), rules, usable_resolutions(self.resolutions, input_shape))
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """Build the plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with random weights."""
         return initialize(attentive_network(architecture, input_shape[0], classes))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
+        """Build the elastic network, with random weights."""
         return initialize(AttentiveSupernet(self.space(input_shape, classes), input_shape[0], classes))
 
     @property

@@ -38,6 +38,7 @@ class AttentiveNet(nn.Module):
 
 
 def attentive_network(architecture: Architecture, channels: int, classes: int, make: Make = build) -> AttentiveNet:
+    """Build the network of an architecture from layers of ``make``."""
     stages: list[list[nn.Module]] = [[] for _ in architecture.stages]
     for stage, position, block in architecture.blocks():
         width = int(block["width"])

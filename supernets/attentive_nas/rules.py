@@ -85,10 +85,12 @@ class AttentiveRules:
     classes: int
 
     def start(self, resolution: int | None) -> tuple[State, Cost]:
+        """Return the state before the first block and the cost of the stem."""
         size = (self.height, self.width) if resolution is None else (resolution, resolution)
         return (size, self.channels, 0, 0), Cost(0, 0)
 
     def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
+        """Return the state after the block and its cost, or None if it is not allowed here."""
         assert isinstance(state, tuple)
         size, channels, kernel, expansion = state
         genes = {name: int(value) for name, value in block.genes}
@@ -118,6 +120,7 @@ class AttentiveRules:
         return (stride_output(size, stride), width, kernel, expansion), cost
 
     def finish(self, state: State) -> Cost:
+        """Return the cost of the head."""
         assert isinstance(state, tuple)
         _, channels, _, _ = state
         return Cost(channels * self.classes, (channels + 1) * self.classes)

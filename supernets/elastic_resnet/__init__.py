@@ -49,6 +49,7 @@ class ElasticResNet:
                 raise ValueError(f"a stage must be at least as wide as the one before it, got {wide} after {narrow}")
 
     def space(self, input_shape: tuple[int, int, int], classes: int) -> SearchSpace:
+        """Return the search space for these images."""
         channels, height, width = input_shape
         if height % self.patch or width % self.patch:
             raise ValueError(f"patch must divide height and width, got {self.patch} for images of {height} x {width}")
@@ -61,10 +62,12 @@ class ElasticResNet:
         return SearchSpace(NAME, stages, rules)
 
     def network(self, architecture: Architecture, input_shape: tuple[int, int, int], classes: int) -> nn.Module:
-        """Build the plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with random weights."""
         return resnet_of(architecture, input_shape[0], classes, self.patch, self.stem_width)
 
     def supernet(self, input_shape: tuple[int, int, int], classes: int) -> SlicedSupernet:
+        """Build the elastic network, with random weights."""
+
         def build_plain(architecture: Architecture, make: Make) -> nn.Module:
             return resnet_of(architecture, input_shape[0], classes, self.patch, self.stem_width, make)
 

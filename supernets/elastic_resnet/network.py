@@ -10,7 +10,7 @@ from supernets.extraction import Make, build
 def resnet_of(
     architecture: Architecture, channels: int, classes: int, patch: int, stem_width: int, make: Make = build
 ) -> ResNet:
-    """Build the network with the widths and expansions of the architecture, with fresh weights."""
+    """Build the network with the widths and expansions of the architecture, with random weights."""
     stages = [
         [(middle_channels(int(block["width"]), block["expansion"]), int(block["width"])) for block in blocks]
         for blocks in architecture.stages

@@ -25,13 +25,16 @@ class ElasticResNetRules:
     stem_width: int
 
     def start(self, resolution: int | None) -> tuple[State, Cost]:
+        """Return the state before the first block and the cost of the stem."""
         weights = 9 * self.channels * self.patch**2 * self.stem_width
         return self.stem_width, Cost(weights * self._pixels(0), weights + 2 * self.stem_width)
 
     def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
+        """Return the state after the block and its cost, or None if it is not allowed here."""
         return _step(self, state, stage, position, block)
 
     def finish(self, state: State) -> Cost:
+        """Return the cost of the head."""
         assert isinstance(state, int)
         return Cost(state * self.classes, (state + 1) * self.classes)
 

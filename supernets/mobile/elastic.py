@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from regnas.space import Architecture, SearchSpace
 from supernets.channels import squeeze
 from supernets.extraction import lay_out, named, norm_tensors, with_tensors
-from supernets.images import resized
+from supernets.images import resize
 from supernets.mobile.layout import MobileLayout
 from supernets.mobile.network import mobile_network
 
@@ -37,7 +37,7 @@ class ElasticMobileNet(nn.Module):
     def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
         kernels, expansions, depths = self._settings(architecture)
         self.network.set_active_subnet(ks=kernels, e=expansions, d=depths)
-        logits: Tensor = self.network(resized(images, architecture.resolution))
+        logits: Tensor = self.network(resize(images, architecture.resolution))
         return logits
 
     @torch.no_grad()
@@ -72,7 +72,7 @@ class ElasticMobileNet(nn.Module):
 
 
 def _checked_settings(space: SearchSpace, layout: MobileLayout, architecture: Architecture) -> Settings:
-    """Return the settings for ofa. ofa runs any settings, so the architecture must be checked before."""
+    """Check an architecture and return its settings for ofa, which runs any settings without checks."""
     space.check(architecture)
     kernels, expansions = [], []
     for stage, blocks in enumerate(architecture.stages):

@@ -50,9 +50,11 @@ class MobileLayout:
         return self.stages[stage - 1].width if stage > 0 else self.first_width
 
     def stride(self, stage: int, position: int) -> int:
+        """Return the stride of a block."""
         return self.stages[stage].stride if position == 0 else 1
 
     def shortcut(self, stage: int, position: int) -> ShortcutKind:
+        """Return the shortcut of a block: the identity if size and width stay the same."""
         same = self.stride(stage, position) == 1 and self.width_before(stage, position) == self.stages[stage].width
         return "identity" if same else "none"
 
@@ -62,6 +64,7 @@ class MobileLayout:
         return next(ratio for ratio in self.expansions if expand(channels, ratio) == block["middle"])
 
     def elastic_stages(self) -> tuple[Stage, ...]:
+        """Return the stages of the search space."""
         return tuple(
             Stage(
                 stage.depths[0],

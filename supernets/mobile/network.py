@@ -14,6 +14,8 @@ from supernets.mobile.layout import MobileLayout
 
 
 class MobileNet(nn.Module):
+    """The plain network: stem, first block, elastic stages, features and classifier."""
+
     def __init__(
         self,
         resolution: int | None,
@@ -46,6 +48,7 @@ class MobileNet(nn.Module):
 
 
 def mobile_network(layout: MobileLayout, architecture: Architecture, make: Make = build) -> MobileNet:
+    """Build the network of an architecture from layers of ``make``."""
     epsilon = layout.epsilon
     stages: list[list[nn.Module]] = [[] for _ in layout.stages]
     for stage, position, block in architecture.blocks():

@@ -1,4 +1,4 @@
-"""The costs of a mobile network, block by block."""
+"""Count the costs of a mobile network, block by block."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class MobileRules:
     width: int
 
     def start(self, resolution: int | None) -> tuple[State, Cost]:
+        """Return the state before the first block and the cost of the stem."""
         layout = self.layout
         size = (self.height, self.width) if resolution is None else (resolution, resolution)
         size = stride_output(size, layout.stem_stride)
@@ -29,6 +30,7 @@ class MobileRules:
         )
 
     def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
+        """Return the state after the block and its cost, or None if it is not allowed here."""
         assert isinstance(state, tuple)
         layout = self.layout
         channels, stride = layout.width_before(stage, position), layout.stride(stage, position)
@@ -40,6 +42,7 @@ class MobileRules:
         return stride_output(state, stride), cost
 
     def finish(self, state: State) -> Cost:
+        """Return the cost of the head."""
         assert isinstance(state, tuple)
         layout = self.layout
         total = convolution_cost(layout.stages[-1].width, layout.head_width, 1, state)
@@ -51,5 +54,6 @@ class MobileRules:
 
 
 def mobile_space(name: str, layout: MobileLayout, input_shape: InputShape, resolutions: tuple[int, ...]) -> SearchSpace:
+    """Return the search space of a layout for these images."""
     rules = MobileRules(layout, input_shape[1], input_shape[2])
     return SearchSpace(name, layout.elastic_stages(), rules, usable_resolutions(resolutions, input_shape))

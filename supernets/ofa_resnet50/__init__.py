@@ -46,16 +46,18 @@ class OFAResNet50:
         check_resolutions(self.resolutions)
 
     def space(self, input_shape: InputShape, classes: int) -> SearchSpace:
+        """Return the search space for these images."""
         require_color(NAME, input_shape)
         stages = resnet_stages(self.widths, self.expansions, self.depths)
         rules = ResNetRules(classes, input_shape[1], input_shape[2])
         return SearchSpace(NAME, stages, rules, usable_resolutions(self.resolutions, input_shape))
 
     def network(self, architecture: Architecture, input_shape: InputShape, classes: int) -> nn.Module:
-        """Build the plain network of an architecture, with fresh weights."""
+        """Build the plain network of an architecture, with random weights."""
         return initialize(resnet(architecture, classes))
 
     def supernet(self, input_shape: InputShape, classes: int) -> nn.Module:
+        """Build the elastic network, with random weights."""
         # Imported here, because importing ofa takes seconds.
         from ofa.imagenet_classification.elastic_nn.networks import OFAResNets
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regnas.space import Architecture, SearchSpace
 from supernets.channels import expand
 from supernets.extraction import lay_out, named, norm_tensors, with_tensors
-from supernets.images import resized
+from supernets.images import resize
 from supernets.ofa_resnet50.network import resnet
 
 KEPT_SETTINGS = 1024
@@ -30,7 +30,7 @@ class ElasticResNet50(nn.Module):
 
     def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
         self._activate(architecture)
-        logits: Tensor = self.network(resized(images, architecture.resolution))
+        logits: Tensor = self.network(resize(images, architecture.resolution))
         return logits
 
     @torch.no_grad()
@@ -70,7 +70,7 @@ class ElasticResNet50(nn.Module):
 
 
 def _checked_settings(space: SearchSpace, expansions: tuple[float, ...], architecture: Architecture) -> Settings:
-    """Return the settings for ofa. ofa runs any settings, so the architecture must be checked before."""
+    """Check an architecture and return its settings for ofa, which runs any settings without checks."""
     space.check(architecture)
     settings: Settings = []
     for blocks, stage in zip(architecture.stages[1:], space.stages[1:], strict=True):

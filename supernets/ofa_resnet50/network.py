@@ -81,6 +81,7 @@ class BottleneckResNet(nn.Module):
 
 
 def resnet(architecture: Architecture, classes: int, make: Make = build) -> BottleneckResNet:
+    """Build the network of an architecture from layers of ``make``."""
     stages: list[list[nn.Module]] = [[] for _ in architecture.stages]
     channels = 3
     for stage, position, block in architecture.blocks():

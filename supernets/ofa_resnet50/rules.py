@@ -54,10 +54,12 @@ class ResNetRules:
     width: int
 
     def start(self, resolution: int | None) -> tuple[State, Cost]:
+        """Return the state before the first block and the cost of the stem."""
         size = (self.height, self.width) if resolution is None else (resolution, resolution)
         return (size, 3), Cost(0, 0)
 
     def step(self, state: State, stage: int, position: int, block: Block) -> tuple[State, Cost] | None:
+        """Return the state after the block and its cost, or None if it is not allowed here."""
         assert isinstance(state, tuple)
         size, channels = state
         genes = dict(block.genes)
@@ -78,6 +80,7 @@ class ResNetRules:
         return (after, width), cost
 
     def finish(self, state: State) -> Cost:
+        """Return the cost of the head."""
         assert isinstance(state, tuple)
         _, channels = state
         return Cost(channels * self.classes, (channels + 1) * self.classes)

@@ -1,4 +1,4 @@
-"""Families as the study records them, made of who has which sample right."""
+"""Families as the study records them, built from tables of which member is correct on which sample."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NAMES = ("small", "medium", "large", "huge")
 def write_family(
     runs: Path, row: str, report: ArrayLike, *, seed: int = 0, search: ArrayLike | None = None, **facts: Any
 ) -> Path:
-    """``report`` and ``search`` [M, N] say whether each member has each sample right; the search split is like the
-    report split unless it is given."""
+    """Write a row of a family. ``report`` and ``search`` [M, N] say whether each member is correct on each sample; the
+    search split equals the report split by default."""
     folder = runs / "rows" / row / f"seed-{seed}"
     right = {"report": np.asarray(report, dtype=bool), "search": np.asarray(report if search is None else search, bool)}
     members = NAMES[: len(right["report"])]
@@ -51,8 +51,8 @@ def write_family(
 
 
 def row_of(right: int, flipped: int, samples: int = 100) -> np.ndarray:
-    """Two members [2, N]: the smaller has the first half of the samples right, the larger ``right`` of all samples, and
-    the first ``flipped`` of those that the smaller has right are lost."""
+    """Two members [2, N]: the smaller is correct on the first half of the samples, the larger on ``right`` samples, and
+    the first ``flipped`` of those on which the smaller is correct are lost."""
     smaller = np.arange(samples) < samples // 2
     larger = np.zeros(samples, dtype=bool)
     larger[flipped : flipped + right] = True

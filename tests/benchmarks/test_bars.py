@@ -11,7 +11,7 @@ ARCHITECTURES = ["a", "b"]
 
 
 def write(tmp_path, name, right, flipped, **facts):
-    """Of 1,000 samples; the smaller network has 500 right."""
+    """1,000 samples; the smaller network is correct on 500."""
     write_family(tmp_path, name, row_of(right, flipped, SAMPLES), **{"architectures": ARCHITECTURES, **facts})
 
 
@@ -80,7 +80,7 @@ def test_an_accuracy_that_is_not_reached_is_a_miss(tmp_path):
     assert bar["note"] == "Top-1 of elodi: 79.50 %, at most 79.40 % by regnas"
 
 
-def test_an_interval_that_crosses_the_limit_is_said(tmp_path):
+def test_an_interval_that_contains_the_limit_is_reported(tmp_path):
     whole_study(tmp_path, polished=(798, 29))  # 29 / 90 is just below a third
     bar = by_end(bars(tmp_path)[0], "independent training")
     assert bar["met"] is True

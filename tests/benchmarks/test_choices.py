@@ -23,7 +23,7 @@ def test_the_reward_is_mean_top1_minus_mean_nfr_over_seeds_on_the_search_split(t
     assert search_reward(row) == pytest.approx((0.55 - 0.1 + 0.65) / 2)
 
 
-def test_the_search_split_chooses_whatever_the_report_split_says(tmp_path):
+def test_only_the_search_split_decides_the_choice(tmp_path):
     write_family(tmp_path, "interpolation@0", row_of(90, 0), search=row_of(60, 20))
     write_family(tmp_path, "interpolation@1", row_of(50, 30), search=row_of(60, 10))
     assert chosen(read_rows(tmp_path).rows).name == "interpolation@1"
@@ -39,7 +39,7 @@ def test_the_first_setting_wins_a_tie(tmp_path):
     ("limit", "name"), [(None, "polished"), (300, "polished"), (200, "pc_training"), (50, "polished")]
 )
 def test_the_best_row_is_within_the_compute_if_any_is(tmp_path, limit, name):
-    write_family(tmp_path, "regnas", row_of(99, 0), training_macs=1)  # the paper's search is no candidate
+    write_family(tmp_path, "regnas", row_of(99, 0), training_macs=1)  # the paper's search is not a candidate
     write_family(tmp_path, "pc_training", row_of(70, 5), training_macs=100)
     write_family(tmp_path, "polished", row_of(80, 5), training_macs=300)
     assert best_regnas(read_rows(tmp_path).rows, limit).name == name

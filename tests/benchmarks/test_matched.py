@@ -18,7 +18,7 @@ def match(tmp_path, baseline, **rows):
     return at_matched_top1(curves(measured), measured["elodi"])
 
 
-def test_between_two_settings_lies_a_straight_line(tmp_path):
+def test_values_between_two_settings_are_interpolated_linearly(tmp_path):
     # from (60, 4) to (70, 12): at 65 the line is at 8, and the baseline at 10
     found = match(tmp_path, (65, 10), interpolation_at_0=(70, 12), interpolation_at_1=(60, 4))
     assert found.nfr.value == pytest.approx(0.08)
@@ -63,7 +63,7 @@ def test_methods_and_rows_without_a_setting_are_not_joined(tmp_path):
     assert [row.name for row in found.rows] == ["regnas"]
 
 
-def test_baselines_are_no_part_of_the_front(tmp_path):
+def test_baselines_are_not_part_of_the_front(tmp_path):
     found = match(tmp_path, (65, 10), polished_plain=(80, 0), regnas=(70, 8))
     assert found.nfr.value == pytest.approx(0.08)
 

@@ -59,7 +59,7 @@ def test_the_interval_is_that_of_the_seed_mean_over_samples(tmp_path):
 
 
 def test_rows_are_resampled_together(tmp_path):
-    """Two rows that answer alike differ by nothing in every resample; drawn apart they would differ."""
+    """Two rows with equal predictions have a difference of 0 in every resample; separate draws would differ."""
     for name in ("polished", "elodi"):
         write_family(tmp_path, name, row_of(right=60, flipped=20))
     measured = measure(read_rows(tmp_path), resamples=50)
@@ -79,7 +79,7 @@ def test_clusters_of_samples_widen_the_interval(tmp_path):
     assert clustered[0] == 0 and clustered[1] == pytest.approx(0.8)
 
 
-def test_a_ratio_to_nothing_is_none_and_in_a_resample_infinite():
+def test_a_ratio_to_zero_is_none_and_in_a_resample_infinite():
     one = Estimate(0.1, np.array([0.1, 0.2, 0.3, 0.4]))
     assert one.over(Estimate(0.0, np.zeros(4))) is None
     ratio = one.over(Estimate(0.2, np.array([0.1, 0.1, 0.1, 0.0])))
@@ -87,7 +87,7 @@ def test_a_ratio_to_nothing_is_none_and_in_a_resample_infinite():
     assert ratio.bounds == [pytest.approx(1.0), None]
 
 
-def test_nothing_to_flip_is_a_relative_rate_of_zero(tmp_path):
+def test_the_relative_rate_is_zero_if_no_sample_can_flip(tmp_path):
     write_family(tmp_path, "elodi", [[0, 0, 0], [1, 1, 1]])
     assert measure(read_rows(tmp_path), resamples=10)["elodi"].pair_relative_nfr(0).to_json() == {
         "mean": 0.0,

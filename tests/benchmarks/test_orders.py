@@ -1,4 +1,4 @@
-"""Orders of the papers are decided by intervals and not by means."""
+"""Orders of the papers are decided by intervals, not by means."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from benchmarks.update_cifar10 import (
     Order,
     Record,
     RecordedStudy,
-    decided,
+    compute_measure,
+    decide,
     markdown,
-    measured,
     orders_table,
     verdict,
     with_record,
@@ -67,7 +67,7 @@ def test_the_interval_decides(low, high, close, said):
 
 
 def test_a_difference_of_means_within_the_interval_is_undecided():
-    found = decided("a study", ORDER, [flipping(8), flipping(12)], [flipping(11), flipping(10)])
+    found = decide("a study", ORDER, [flipping(8), flipping(12)], [flipping(11), flipping(10)])
     assert found.difference == pytest.approx((10 - 10.5) / SAMPLES)
     assert found.difference < 0
     assert found.verdict == "undecided"
@@ -75,14 +75,14 @@ def test_a_difference_of_means_within_the_interval_is_undecided():
 
 def test_a_difference_beyond_seeds_and_samples_is_decided_either_way():
     few, many = [flipping(1), flipping(2), flipping(1)], [flipping(40), flipping(41), flipping(40)]
-    assert decided("a study", ORDER, few, many).verdict == "agrees"
-    assert decided("a study", ORDER, many, few).verdict == "disagrees"
+    assert decide("a study", ORDER, few, many).verdict == "agrees"
+    assert decide("a study", ORDER, many, few).verdict == "disagrees"
 
 
 def test_error_rates_are_those_of_the_new_model_and_of_a_family_the_mean():
-    assert measured("ER", [flipping(20)]).mean() == pytest.approx(20 / SAMPLES)
+    assert compute_measure("ER", [flipping(20)]).mean() == pytest.approx(20 / SAMPLES)
     family = [model(range(10)), model(range(20)), model(range(60))]
-    assert measured("ER", [family]).mean() == pytest.approx(30 / SAMPLES)
+    assert compute_measure("ER", [family]).mean() == pytest.approx(30 / SAMPLES)
 
 
 @pytest.mark.parametrize("preset", STUDIES)
@@ -92,9 +92,9 @@ def test_every_order_is_about_methods_of_its_preset(preset):
 
 
 def test_what_does_not_agree_stands_out():
-    rows = table(decided("a study", ORDER, [flipping(1)] * 2, [flipping(40)] * 2))
+    rows = table(decide("a study", ORDER, [flipping(1)] * 2, [flipping(40)] * 2))
     assert "| agrees |" in rows[-1]
-    rows = table(decided("a study", ORDER, [flipping(40)] * 2, [flipping(1)] * 2))
+    rows = table(decide("a study", ORDER, [flipping(40)] * 2, [flipping(1)] * 2))
     assert "| **disagrees** | 10.00 and 0.25 | +9.75 [" in rows[-1]
     page = markdown(Record("x", 2, (), ()))
     assert "0 agrees, 0 disagrees, 0 undecided" in page
@@ -111,7 +111,7 @@ def recorded_study(preset: str, *tuning: Choice) -> RecordedStudy:
 def test_studies_that_were_not_run_again_and_the_grids_behind_chosen_values_stay_on_record():
     first, second = list(STUDIES)[:2]
     grid = choice("kd", 0.3, 0.1, 0.3, 1.0)
-    order = decided("", ORDER, [flipping(1)], [flipping(2)])
+    order = decide("", ORDER, [flipping(1)], [flipping(2)])
     known = Record(
         command="x",
         cores=2,

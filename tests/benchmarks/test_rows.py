@@ -53,7 +53,7 @@ def test_a_family_that_is_not_finished_is_left_out(tmp_path):
     assert row.seeds == (0,)
 
 
-def test_nothing_recorded_is_refused(tmp_path):
+def test_a_folder_without_records_is_refused(tmp_path):
     with pytest.raises(ArtifactError, match=r"holds no row\.json"):
         read_rows(tmp_path)
 

@@ -107,7 +107,7 @@ def test_markdown_of_hostile_names_has_no_markup(command, hostile):
     assert set(cells) == {3, 8, 6}
 
 
-def test_terminal_of_hostile_names_obeys_none_of_them(command, hostile):
+def test_hostile_names_cannot_control_the_terminal(command, hostile):
     text = command("compare", *hostile).stdout
     assert "\x1b[31m" not in text
     assert "[red]" in text
@@ -140,7 +140,7 @@ def test_predictions_of_a_run(command, finished_run):
     assert value["pairs"][0]["slices"] == {}
 
 
-def test_faults_are_one_line_with_the_right_code(refusal, files, tmp_path):
+def test_faults_are_reported_in_one_line_with_the_documented_exit_code(refusal, files, tmp_path):
     old, new, _ = files
     assert refusal("compare", old)[0] == 2
     code, (line,) = refusal("compare", old, tmp_path / "none.csv")
@@ -150,7 +150,7 @@ def test_faults_are_one_line_with_the_right_code(refusal, files, tmp_path):
     assert code == 3
     assert '9 ids only in "old" (s0, s2, s3), 1 ids only in "other" (x)' in line
     code, (line,) = refusal("compare", old, new, old)
-    assert (code, "would both be called" in line) == (2, True)
+    assert (code, "names of models must differ" in line) == (2, True)
 
 
 def test_outputs_that_collide_are_refused_before_anything_is_read(refusal, files):

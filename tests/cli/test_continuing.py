@@ -1,4 +1,4 @@
-"""An interrupted command prints the command that continues it, and that one does no more than was asked for."""
+"""An interrupted command prints the command that continues it, and that command does only what was requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every choice of how a supernet is trained is a name in the configuration."""
+"""Every choice in the training of a supernet is a name in the configuration."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_ensemble_of_supernets_is_trained_first_and_counted(tmp_path, command
     assert outcome.code == 0, outcome.stderr
     checkpoints = [last_checkpoint(run / "supernet" / place) for place in ("", "teacher-0", "teacher-1")]
     sums = {sum(tensor.double().sum().item() for tensor in found.part("model").values()) for found in checkpoints}
-    assert len(sums) == 3  # each began by its own chance
+    assert len(sums) == 3  # each has its own random initialization
     alone = tmp_path / "alone"
     assert command("run", write_tiny(tmp_path), "--out", alone, *sets[2:]).code == 0
     with_teachers, without = (

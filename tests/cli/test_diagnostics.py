@@ -25,7 +25,7 @@ def test_the_run_says_how_many_steps_of_each_training_were_clipped(finished_run)
 
 
 def test_the_diagnostics_of_the_family_are_those_of_its_predictions(finished_run):
-    """Counted anew with nothing of regnas."""
+    """Count again without regnas."""
     small, large = (np.load(finished_run / "predictions" / f"{name}.npz") for name in ("small", "large"))
     flipped = (small["predicted"] == small["target"]) & (large["predicted"] != large["target"])
     family = json.loads((finished_run / "report" / "flips.json").read_text())["diagnostics"]["methods"][0]

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 MEMBERS = ("small", "medium", "large")
 FILES = {f"{member}.{suffix}" for member in MEMBERS for suffix in ("safetensors", "onnx", "int8.onnx", "pt2", "md")}
 
-WITHOUT_REPORT = shutil.ignore_patterns("report")  # which a changed family would get anew
+WITHOUT_REPORT = shutil.ignore_patterns("report")  # which would be written again for a changed family
 
 
 def content(run):
@@ -49,8 +49,8 @@ def exported_copy(exported_run, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def measured_anew(finished_run, exported_run):
-    """Right or wrong for each test image, by the loaded members and by onnxruntime on its own."""
+def measured_again(finished_run, exported_run):
+    """Whether each test image is classified correctly, by the loaded members and by onnxruntime alone."""
     family = load_family(exported_run / "family")
     with np.load(finished_run.parent / "data.npz") as data:
         targets = data["test_targets"]
@@ -66,8 +66,8 @@ def measured_anew(finished_run, exported_run):
     return logits, targets
 
 
-def test_every_file_is_listed_with_what_it_answers(exported_run, measured_anew):
-    logits, targets = measured_anew
+def test_every_file_is_listed_with_what_it_answers(exported_run, measured_again):
+    logits, targets = measured_again
     manifest = manifest_of(exported_run)
     entries = {entry["file"]: entry for entry in manifest["exports"]}
     assert set(entries) == {name for name in FILES if not name.endswith(".md")}
@@ -89,8 +89,8 @@ def test_every_file_is_listed_with_what_it_answers(exported_run, measured_anew):
         assert entries[f"{member}.int8.onnx"]["largest_logit_difference"] > 1e-3
 
 
-def test_flips_among_the_files_of_a_format_are_measured_on_the_files(exported_run, measured_anew):
-    logits, targets = measured_anew
+def test_flips_among_the_files_of_a_format_are_measured_on_the_files(exported_run, measured_again):
+    logits, targets = measured_again
     tables = manifest_of(exported_run)["exported_flips"]
     assert list(tables) == ["safetensors", "onnx", "onnx-int8", "torch-export"]
     for suffix, name in (("onnx", "onnx"), ("int8.onnx", "onnx-int8")):
@@ -98,7 +98,7 @@ def test_flips_among_the_files_of_a_format_are_measured_on_the_files(exported_ru
         assert tables[name] == flip_table_from_correctness(MEMBERS, right).to_json()
 
 
-def test_a_file_that_answers_otherwise_is_said_and_not_hidden(exported_run):
+def test_a_file_with_different_predictions_is_reported(exported_run):
     stdout = (exported_run.parent / "stdout.txt").read_text()
     for entry in manifest_of(exported_run)["exports"]:
         assert entry["file"] in stdout
@@ -108,7 +108,7 @@ def test_a_file_that_answers_otherwise_is_said_and_not_hidden(exported_run):
 
 
 class Backwards(nn.Module):
-    """Answers what it holds for least likely."""
+    """Predict the least likely class."""
 
     def __init__(self, network):
         super().__init__()
@@ -200,7 +200,7 @@ def test_the_license_of_the_weights_is_the_users_and_stays(run_copy, command):
     assert command("verify", run_copy).code == 0
 
 
-def test_calibration_sees_training_images_only(run_copy, finished_run, command, monkeypatch):
+def test_calibration_uses_only_training_images(run_copy, finished_run, command, monkeypatch):
     seen = []
 
     def remember(content, images, metadata):
@@ -253,7 +253,7 @@ def test_an_interrupted_export_says_how_to_go_on(run_copy, command, monkeypatch)
     assert command("verify", run_copy).code == 0
 
 
-def test_a_family_of_the_older_format_is_written_anew(run_copy, finished_run, command, refusal):
+def test_a_family_of_the_older_format_is_rewritten(run_copy, finished_run, command, refusal):
     path = run_copy / "family" / "manifest.json"
     manifest = manifest_of(run_copy)
     path.write_text(json.dumps({"format": 1, "members": manifest["members"]}))
@@ -264,7 +264,7 @@ def test_a_family_of_the_older_format_is_written_anew(run_copy, finished_run, co
     assert content(run_copy) == content(finished_run)
 
 
-def test_a_family_that_changes_leaves_no_files_of_the_old_one(exported_copy, command):
+def test_no_files_of_the_old_family_remain_after_a_change(exported_copy, command):
     outcome = command("search", exported_copy, "--add-budget", "tablet=155k +- 8 %", "--executor", "inline")
     assert outcome.code == 0, outcome.stderr
     members = ("small", "medium", "tablet", "large")
@@ -286,7 +286,10 @@ def test_an_unknown_format_is_refused_before_anything_runs(run_copy, refusal):
 @pytest.mark.parametrize("options", [["--format", "onnx"], ["--int8"]])
 def test_without_the_packages_of_onnx_one_line_says_what_to_install(run_copy, refusal, monkeypatch, options):
     monkeypatch.setattr("regnas.family.export.formats.find_spec", lambda name: None if name == "onnx" else name)
-    assert refusal("export", run_copy, *options) == (5, ["regnas: ONNX files need onnx: pip install 'regnas[onnx]'"])
+    assert refusal("export", run_copy, *options) == (
+        5,
+        ["regnas: ONNX files need onnx. Run: pip install 'regnas[onnx]'"],
+    )
 
 
 def test_other_data_than_the_familys_are_refused(run_copy, refusal):
@@ -294,4 +297,4 @@ def test_other_data_than_the_familys_are_refused(run_copy, refusal):
     write_manifest(run_copy / "family", replace(manifest, data={"digest": "0" * 64}))
     code, lines = refusal("export", run_copy, "--format", "torch-export")
     assert code == 3
-    assert "was measured on other data" in lines[0]
+    assert "must be measured on the given data" in lines[0]

@@ -20,7 +20,7 @@ SPACE = ElasticResNet(widths=((4, 6, 8), (8, 12, 16)), depths=(1, 2), stem_width
 
 @pytest.fixture
 def tiny(tmp_path):
-    """A configuration, and an old model that was always correct: whatever a new one has wrong is a negative flip."""
+    """A configuration, and an old model that is always correct: every error of a new one is a negative flip."""
     config = write_tiny(tmp_path, workers=1)
     splits = Arrays(str(tmp_path / "data.npz"), search_fraction=0.3).load()
     for split in (splits.search, splits.report):
@@ -70,7 +70,7 @@ def test_flips_from_old_predictions_are_counted_and_a_limit_out_of_reach_is_exit
         ('search={{reward={{name="R0"}}, old_predictions="x.npz"}}', 2, "got R0 without max_nfr"),
     ],
 )
-def test_what_cannot_be_searched_is_one_line_before_anything_is_trained(tiny, refusal, assignment, code, expected):
+def test_an_impossible_search_is_refused_in_one_line_before_training(tiny, refusal, assignment, code, expected):
     found, lines = refusal("run", tiny, "--out", tiny.parent / "run", "--set", assignment.format(folder=tiny.parent))
     assert (found, len(lines)) == (code, 1), lines
     assert expected in lines[0]
@@ -90,4 +90,4 @@ def test_another_file_of_old_predictions_does_not_continue_a_run(tiny, command, 
     code, lines = refusal(*given, "--resume")
     assert code == 3
     assert "old_predictions" in lines[0]
-    assert "is not what" in lines[0]
+    assert "must be the file that" in lines[0]

@@ -66,14 +66,14 @@ def test_a_gallery_of_a_runs_own_predictions(command, finished_run, tmp_path):
     ("arguments", "code", "problem"),
     [
         (["{tmp}/old.npz", "{tmp}/none.npz"], 3, "none.npz is missing"),
-        (["{tmp}/old.npz", "{tmp}/old.npz"], 2, "given twice"),
+        (["{tmp}/old.npz", "{tmp}/old.npz"], 2, "must differ, got one of them twice"),
         (["{tmp}/old.npz", "{run}/predictions/small.npz"], 3, "were not evaluated on the same samples"),
         (
             ["{tmp}/old.npz", "{tmp}/new.npz", "--split", "train"],
             2,
             "the train split must be one of a",
         ),
-        (["{run}/predictions/small.npz", "{run}/predictions/large.npz"], 3, "100 of 100 predicted samples are not in"),
+        (["{run}/predictions/small.npz", "{run}/predictions/large.npz"], 3, "got 100 of 100 that are not, such as"),
     ],
 )
 def test_refusals_are_one_line_and_write_nothing(refusal, photos, finished_run, arguments, code, problem):

@@ -39,7 +39,7 @@ def test_a_few_samples_without_a_flip_do_not_pass(command, pair):
     assert "about 163" in outcome.stdout
 
 
-def test_at_the_limit_it_is_said_that_nothing_settles_it(command, pair, monkeypatch):
+def test_a_rate_at_the_limit_is_reported_as_never_decided(command, pair, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     assert "cannot be resolved at this rate" in command("gate", *pair(), "--max-nfr", "0.01").stdout
 
@@ -71,7 +71,7 @@ def test_markdown_fits_a_comment(command, pair):
     assert "(Bonferroni)" in text
 
 
-def test_junit_fails_where_the_gate_does(command, pair, tmp_path):
+def test_junit_fails_if_the_gate_fails(command, pair, tmp_path):
     options = ("--max-nfr", "0.012", "--min-accuracy-gain", "-0.5", "--junit", tmp_path / "x.xml")
     command("gate", *pair(), *options)
     suite = ElementTree.parse(tmp_path / "x.xml").getroot()
@@ -85,7 +85,7 @@ def test_junit_fails_where_the_gate_does(command, pair, tmp_path):
     assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
 
 
-def test_clusters_are_told(command, pair):
+def test_clusters_are_reported(command, pair):
     files = pair(group=[n // 10 for n in range(1000)])
     assert "The samples come in 100 clusters" in command("gate", *files, "--max-nfr", "0.02").stdout
 

@@ -57,7 +57,7 @@ def test_the_help_of_every_command_fits_80_columns_has_an_example_and_shows_text
     (written,) = (each for each in app.registered_commands if (each.name or each.callback.__name__) == name)
     assert contains(outcome.stdout, written.callback.__doc__)
     for parameter in typer.main.get_command(app).commands[name].params:
-        # escapes are for the renderer; whoever reads the page must see none, and every bracket
+        # escapes are for the renderer; the page must show no escape, and every bracket
         assert contains(outcome.stdout, (parameter.help or "").replace("\\[", "[")), parameter.name
     assert "\\[" not in outcome.stdout
 

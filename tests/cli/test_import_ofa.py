@@ -1,4 +1,4 @@
-"""``regnas import-ofa``: what it says and its exit codes, whatever it is given."""
+"""``regnas import-ofa``: its output and exit codes for every kind of input."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def test_an_imported_supernet_is_announced_and_the_second_time_it_is_there(comma
     assert (outcome.code, outcome.stderr) == (0, "")
     assert outcome.stdout.splitlines() == [f"{NAME} is imported: lake, 3 classes", *about]
     again = command("import-ofa", NAME)
-    assert again.stdout.splitlines() == [f"{NAME} is there already: lake, 3 classes", *about]
+    assert again.stdout.splitlines() == [f"{NAME} is already imported: lake, 3 classes", *about]
 
 
-def test_a_file_of_ones_own_goes_where_the_user_wants_it(command, tmp_path):
+def test_a_users_own_file_is_written_to_the_requested_folder(command, tmp_path):
     torch.save(trained(deep(), classes=5), tmp_path / "mine_w1.2.pth")
     outcome = command("import-ofa", tmp_path / "mine_w1.2.pth", "--to", tmp_path / "kept")
     path = tmp_path / "kept" / "mine_w1.2.safetensors"
@@ -62,7 +62,7 @@ def test_a_file_of_ones_own_goes_where_the_user_wants_it(command, tmp_path):
     assert sorted(entry.name for entry in (tmp_path / "kept").iterdir()) == ["mine_w1.2.json", "mine_w1.2.safetensors"]
 
 
-def test_an_unknown_name_is_answered_with_the_nearest_and_all(refusal):
+def test_an_unknown_name_is_refused_with_the_nearest_name_and_all_names(refusal):
     assert only_line(refusal, "lake_d12_w1.1") == (
         2,
         'there is no file "lake_d12_w1.1", nor a published supernet of that name; did you mean "lake_d12_w1.0"? '
@@ -70,13 +70,13 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_all(refusal):
     )
 
 
-def test_without_a_network_it_says_which_file_to_fetch_and_where_to_put_it(refusal, command, original, store):
+def test_without_a_connection_the_message_names_the_file_to_fetch_and_its_place(refusal, command, original, store):
     code, line = only_line(refusal, "lake_d12_alpha")
     place = store / "lake_alpha.pth"
     assert code == 5
     assert line.startswith("http://lake.invalid/nets/lake_alpha.pth cannot be reached (")
     assert line.endswith(f"). Download it on another machine, put it at {place}, and try again.")
-    shutil.copy(original, place)  # the user does as told; the folder is there already
+    shutil.copy(original, place)  # the user follows the message; the folder exists already
     assert command("import-ofa", "lake_d12_alpha").code == 0
 
 
@@ -168,7 +168,7 @@ def test_a_damaged_import_is_found(refusal, command, original, store):
     assert line.endswith(". Delete it, and import it again.")
 
 
-def test_a_full_disk_leaves_nothing_and_says_what_helps(refusal, original, store, monkeypatch):
+def test_a_full_disk_leaves_no_files_and_the_message_names_the_fix(refusal, original, store, monkeypatch):
     def full(tensors, path):
         path.write_bytes(b"half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -206,7 +206,7 @@ exit_code(sys.argv[1:])
 
 
 @pytest.mark.slow
-def test_killed_while_it_writes_nothing_counts_as_imported(command, original, tmp_path):
+def test_an_import_that_is_killed_while_writing_does_not_count(command, original, tmp_path):
     to = tmp_path / "kept"
     arguments = ["import-ofa", str(original), "--to", str(to)]
     process = PythonProcess("-c", KILLED, *arguments)

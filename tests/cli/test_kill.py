@@ -43,7 +43,7 @@ def family(run):
 
 
 def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(finished_run, tmp_path, command):
-    """One run, killed at every one of these moments."""
+    """One run, killed at each of these moments."""
     config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
     for moment in MOMENTS.values():
         process = start(config, run)

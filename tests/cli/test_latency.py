@@ -19,7 +19,7 @@ SHAPE = (1, 8, 8)
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch, tmp_path):
-    """Times that are good for nothing, in no time; files go beside the configuration."""
+    """Made-up times, without measuring; files go beside the configuration."""
     monkeypatch.setattr(latency, "ROUNDS", 1)
     monkeypatch.setattr(latency, "FEWEST_PASSES", 1)
     monkeypatch.setattr(latency, "SECONDS_A_VISIT", 0.0)
@@ -31,7 +31,7 @@ def short(monkeypatch, tmp_path):
 
 @pytest.fixture
 def config(tmp_path):
-    """With limits on milliseconds, and without the baselines and a third member, which are not looked at."""
+    """With limits in milliseconds, and without the baselines and a third member, which these tests do not need."""
     path = write_tiny(tmp_path)
     text = path.read_text().replace('small = "80k +- 5 %"', 'small = "<= 200k, <= 2 ms"')
     text = text.replace('medium = "120k +- 5 %"\n', "").replace('large = "200k +- 5 %"', 'large = "<= 200k, <= 3 ms"')
@@ -87,7 +87,7 @@ def test_a_table_is_measured_shown_and_not_measured_again(command, config, tmp_p
     assert LatencyTable.load(path).conditions.batch_size == 2
 
 
-def test_the_file_is_where_the_configuration_or_the_command_wants_it(command, config, tmp_path):
+def test_the_file_is_written_to_the_path_of_the_configuration_or_the_command(command, config, tmp_path):
     use(config, "tables/mine.json")
     assert command("latency-table", config).code == 0
     assert command("latency-table", config, "--out", "other.json", "--threads", 2).code == 0
@@ -119,8 +119,8 @@ def test_milliseconds_without_a_table_are_refused(refusal, config, tmp_path):
         assert refusal(*words) == (
             2,
             [
-                "regnas: budgets.small limits the latency: measure it with `regnas latency-table CONFIG` and name the "
-                "file as search.latency_table"
+                "regnas: search.latency_table must name a file, because budgets.small limits the latency, got none. "
+                "Measure one with `regnas latency-table CONFIG`."
             ],
         )
 
@@ -128,7 +128,7 @@ def test_milliseconds_without_a_table_are_refused(refusal, config, tmp_path):
 @pytest.mark.parametrize(
     ("change", "code", "problem"),
     [
-        (("tiny-latency", "none"), 3, "/none.json: measure it with `regnas latency-table CONFIG`"),
+        (("tiny-latency", "none"), 3, "/none.json. Measure it with `regnas latency-table CONFIG`"),
         (("<= 2 ms", "<= 1.9 ms"), 4, "budgets.small: no architecture takes at most 1.9 ms; the attainable range is 2"),
         (("stem_width = 4", "stem_width = 3"), 3, "another configuration of the supernet. Measure again with"),
         (("[8, 12, 16]", "[8, 12, 20]"), 3, "another configuration of the supernet. Measure again with"),

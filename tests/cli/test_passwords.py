@@ -9,7 +9,7 @@ from benchmarks.tiny import write_tiny
 
 
 @pytest.mark.slow
-def test_a_run_on_a_server_with_a_password_keeps_none_and_is_continued_with_pgpassword_or_a_password_file(
+def test_a_run_does_not_store_the_password_and_continues_with_pgpassword_or_a_password_file(
     postgresql_server, tmp_path, command, monkeypatch
 ):
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""`regnas polish`: the members' shared weights, trained further, kept where the search split says better."""
+"""`regnas polish`: the shared weights of the members, trained further, and kept if the search split decides so."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def run(finished_run, tmp_path):
-    """Without its report, which would be written anew at length."""
+    """Without its report, because writing it again takes long."""
     return shutil.copytree(finished_run, tmp_path / "run", ignore=shutil.ignore_patterns("report"))
 
 
@@ -26,7 +26,7 @@ def polished_run(finished_run, tmp_path_factory):
     """Three epochs at a low learning rate; tests must not change it."""
     run = tmp_path_factory.mktemp("polished") / "run"
     shutil.copytree(finished_run, run)
-    # Named by its configuration: the report in the folder is written anew all the same.
+    # Named by its configuration: the report in the folder is written again here too.
     outcome = regnas("polish", finished_run.parent / "tiny.toml", "--out", run, *SETTINGS)
     assert outcome.code == 0, outcome.stderr
     (run.parent / "stdout.txt").write_text(outcome.stdout)
@@ -135,7 +135,7 @@ def test_killed_while_it_polishes_it_ends_with_the_same_bytes(run, polished_run,
     interrupted = "polishing was interrupted: these are the members from before it. Continue it with: "
     assert f"{interrupted}regnas polish {run}\n" in exported.stdout
     assert "polishing was interrupted" in (run / "run.log").read_text()
-    outcome = command("report", run)  # the run remembers that it is polished, and how
+    outcome = command("report", run)  # the run records that it is polished, and how
     assert outcome.code == 0, outcome.stderr
     assert family(run) == family(polished_run)
     assert "polishing was interrupted" not in command("export", run).stdout
@@ -165,14 +165,14 @@ def test_a_damaged_record_of_the_points_is_named(polished_run, tmp_path, refusal
     ("arguments", "message"),
     [
         (["--alpha", "1.5"], "alpha must be between 0 (accuracy) and 1 (agreement), got 1.5"),
-        (["--set", "epochs=0"], "polish: epochs must be at least 1 and learning_rate positive"),
-        (["--set", "polish.epochs=0"], "polish: epochs must be at least 1 and learning_rate positive"),
+        (["--set", "epochs=0"], "polish: epochs must be at least 1 and learning_rate above 0"),
+        (["--set", "polish.epochs=0"], "polish: epochs must be at least 1 and learning_rate above 0"),
         (["--set", "epoch=3"], "polish.epoch is not a known key"),
-        (["--set", "alphas=[2.0]"], "polish: alphas must hold at least one number, each between 0 and 1"),
+        (["--set", "alphas=[2.0]"], "polish: alphas must be one or more numbers between 0 and 1"),
         (["--set", 'lessons.a.teacher.name="nobody"', "--set", 'lessons.a.loss.name="naive"'], "nobody"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_and_nothing_is_kept(run, refusal, arguments, message):
+def test_invalid_settings_are_refused_and_not_kept(run, refusal, arguments, message):
     before = (run / "run.json").read_bytes()
     code, lines = refusal("polish", run, *arguments)
     assert code == 2

@@ -11,7 +11,7 @@ from regnas.runtime.progress import Bar, in_stage, listening, planned_stages, tr
 
 @pytest.fixture
 def every_line(monkeypatch):
-    """Lines without waiting for them."""
+    """Read lines without waiting for them."""
     monkeypatch.setattr(progress, "FIRST_LINE_AFTER", 0.0)
     monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
 

@@ -100,7 +100,7 @@ def run_by_stages(finished_run, tmp_path_factory):
 
 
 def test_the_stages_one_by_one_are_the_run(finished_run, run_by_stages):
-    """They end with the same family and the same flips."""
+    """The stages end with the same family and the same flips."""
     assert json.loads((run_by_stages / "run.json").read_text())["configuration"]["machine"]["workers"] == 1
     same_files(finished_run / "family", run_by_stages / "family")
     assert (run_by_stages / "report" / "flips.json").read_bytes() == (
@@ -129,7 +129,7 @@ def same_files(one, other):
 
 @pytest.mark.slow
 def test_the_wheel_installs_and_runs_elsewhere(tmp_path):
-    """Built from the tree; it holds the presets and templates, and they are found where there is no tree."""
+    """Built from the tree; it contains the presets and templates, and they are found without the tree."""
     root = Path(__file__).parents[2]
     build = [sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, root]
     subprocess.run(build, capture_output=True, check=True, timeout=240)

@@ -78,7 +78,7 @@ def test_a_member_in_between_extends_the_family(run_copy, finished_run, command)
     assert contains(large, tablet)
     assert 0.92 * 155_000 <= extended["members"][2]["macs"] <= 1.08 * 155_000
     assert extended["flip_table"]["models"] == ["small", "medium", "tablet", "large"]
-    report = json.loads((run_copy / "report" / "flips.json").read_text())  # which was there, and is written anew
+    report = json.loads((run_copy / "report" / "flips.json").read_text())  # which existed, and is written again
     assert report["members"] == ["small", "medium", "tablet", "large"]
     assert f"report: {run_copy / 'report' / 'index.html'}" in outcome.stdout
     again = command("export", run_copy)
@@ -90,8 +90,8 @@ def test_budgets_that_cannot_be_added_leave_the_run_as_it_was(run_copy, refusal)
     before = {path: path.read_bytes() for path in run_copy.rglob("*.json")}
     for budget, expected, code in [
         ("x", '--add-budget: a budget must be "300M +- 2 %" or "<= 300M"', 2),
-        ("small=150k", "--add-budget small: the family has a budget of this name", 2),
-        ("twin=200k +- 5 %", "190 k to 210 k MACs is neither larger nor smaller than budgets.large", 2),
+        ("small=150k", '--add-budget: the name must be new, got "small", which is', 2),
+        ("twin=200k +- 5 %", "the budget must be larger or smaller than budgets.large", 2),
         ("1G", "budgets.1G: no architecture takes 980 M to 1.02 G MACs; the attainable range is", 4),
     ]:
         found, lines = refusal("search", run_copy, "--add-budget", budget)
@@ -127,7 +127,7 @@ def test_an_unknown_executor_or_order_is_one_line(tmp_path, refusal):
 
 
 def test_runs_that_share_a_database_keep_their_searches_apart(tmp_path, command):
-    """The second one, with another seed, finds what it finds alone."""
+    """The second run, with another seed, finds the same candidates as it finds alone."""
     config = write_tiny(tmp_path, workers=1)
     shared = f"search.storage=sqlite:///{tmp_path / 'shared.db'}"
     common = ("--set", "training.epochs=1", "--set", "baselines={}")

@@ -24,11 +24,11 @@ def test_families_and_models_of_updates_are_signed_from_python(run, request, tmp
     family = regnas.export(copied, sign=private, allow_inexact=True)
     verification = regnas.verify(copied, key=public).check()
     assert verification.signer == fingerprint(read_public_key(public))
-    assert "signed, not checked: that needs the public key of the signer" in regnas.verify(copied).notes
+    assert "signed, not checked: this needs the public key of the signer" in regnas.verify(copied).notes
     assert regnas.verify(copied).signer == ""
     secret = private.read_bytes()[60:120]
     assert not any(secret in path.read_bytes() for path in copied.rglob("*") if path.is_file())
-    write_manifest(family.folder, read_manifest(family.folder))  # whatever writes a manifest
+    write_manifest(family.folder, read_manifest(family.folder))  # every command that writes a manifest
     assert not regnas.verify(copied, key=public).passed
     assert regnas.verify(copied).passed
 

@@ -110,10 +110,13 @@ def test_baselines_of_a_family_are_tuned_and_every_method_can_be_one(command, tm
 @pytest.mark.parametrize(
     ("assignment", "words"),
     [
-        ('methods.focal_distillation_lm.beta="auto"', 'methods.focal_distillation_lm.beta cannot be "auto"'),
+        (
+            'methods.focal_distillation_lm.beta="auto"',
+            'methods.focal_distillation_lm.beta must be a number, got "auto"',
+        ),
         ("chosen.nonsense.weight=1.0", "chosen.nonsense: there is no methods.nonsense"),
         ("chosen.focal_distillation_lm.beta=1.0", "chosen.focal_distillation_lm.beta: focal_distillation_lm has no"),
-        ("tuning_seeds=3", "tuning_seeds is 3: it has to lie between 1 and the number of seeds"),
+        ("tuning_seeds=3", "tuning_seeds must be between 1 and the number of seeds, 2, got 3"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused_before_anything_is_trained(assignment, words, refusal, tmp_path):

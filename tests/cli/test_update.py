@@ -1,4 +1,4 @@
-"""What an update study leaves behind, in every scenario that a configuration can tell."""
+"""The files of an update study, in every scenario that a configuration can describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file, a folder or data that cannot be used is named in one line, with the documented exit code."""
+"""Files, folders and data that cannot be used are named in one line, with the documented exit code."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ CHECKPOINTS = {
     "another number of classes": (
         "old.pt",
         lambda path: torch.save(weights(classes=5), path),
-        "tells 5 classes apart, its share of the data has 3",
+        "must have 3 classes, as its share of the data has, got 5",
     ),
     "empty": ("old.pt", lambda path: path.write_bytes(b""), "cannot be read as weights"),
     "no weights": ("old.pt", lambda path: path.write_bytes(b"no weights at all" * 99), "is damaged or holds more than"),
@@ -106,7 +106,7 @@ def test_a_pickle_is_never_run(refusal, config, tmp_path):
         assert (code, len(lines)) == (3, 1)
         assert f"{path} is damaged or holds more than weights, and pickles are not run" in lines[0]
         assert not trace.exists()
-    torch.load(path, weights_only=False)  # the file does what it is accused of
+    torch.load(path, weights_only=False)  # the file is really malicious
     assert trace.exists()
     assert nothing_was_trained(tmp_path)
 
@@ -142,7 +142,7 @@ def test_each_command_refuses_the_configurations_and_runs_of_the_other(refusal, 
     assert f"must be the run folder of a family, got an update. `regnas update {finished_update}`" in lines[0]
     assert tree(finished_update) == before
 
-    # a run that was begun and found to be out of reach
+    # a run that was started and whose budget is out of reach
     assert refusal("run", search, "--out", tmp_path / "begun", "--set", "budgets.large=900M")[0] == 4
     before = tree(tmp_path / "begun")
     code, lines = refusal("update", tmp_path / "begun")
@@ -169,7 +169,7 @@ def test_a_folder_in_use_is_left_alone_without_resume_or_overwrite(refusal, run_
         [f"regnas: {run} must be empty, got files. Continue its run with --resume, or start again with --overwrite."],
     )
     code, lines = refusal("update", config, "--out", run, "--resume", "--overwrite")
-    assert (code, lines) == (2, ["regnas: --resume and --overwrite exclude each other. Choose one."])
+    assert (code, lines) == (2, ["regnas: only one of --resume and --overwrite must be set, got both. Choose one."])
     assert tree(run) == before
 
 
@@ -181,7 +181,7 @@ def test_resume_with_another_configuration_is_refused_with_the_difference(refusa
     assert "belongs to another configuration (methods.elodi.members was 2, now 3)" in lines[0]
     code, lines = refusal("update", run, "--set", "methods.elodi.members=3")
     assert (code, len(lines)) == (2, 1)
-    assert "has a configuration: --set is only for a new run" in lines[0]
+    assert "--set must be empty for a run folder, got changes for" in lines[0]
     assert tree(run) == before
 
 
@@ -195,7 +195,7 @@ def test_other_data_or_threads_are_found(refusal, run_copy):
     write_sealed_json(run / "run.json", facts | {"data": facts["data"] | {"digest": "0" * 64}})
     code, lines = refusal("update", run)
     assert (code, len(lines)) == (3, 1)
-    assert "the data set is not the one that" in lines[0]
+    assert "the data set must be the one that" in lines[0]
 
 
 # The cache

@@ -1,4 +1,4 @@
-"""Each mistake in an update is answered with lines that help and the documented exit code, and nothing is lost."""
+"""Each mistake in an update ends with helpful messages and the documented exit code, and no result is lost."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ METHODS = (
     [
         (("[methods.elodi]", "[methods.elody]"), 'methods.elody: unknown method "elody"; did you mean "elodi"?'),
         (("members = 2", "memberz = 2"), 'methods.ensemble.memberz is not a known key; did you mean "members"?'),
-        (("members = 2", "members = 1"), "methods.ensemble: members is 1: an ensemble has at least 2"),
+        (("members = 2", "members = 1"), "methods.ensemble: members must be at least 2, got 1"),
         (("members = 2", 'members = "two"'), 'methods.ensemble.members = "two": input should be a valid integer'),
-        (("[methods.bcwi]", "[methods.bcwi]\nalpha = 1.5"), "methods.bcwi: alpha is 1.5: it has to lie between 0 and"),
-        (("[methods.none]", '[methods."no/ne"]\nname = "none"'), '"no/ne" becomes a file name'),
+        (("[methods.bcwi]", "[methods.bcwi]\nalpha = 1.5"), "methods.bcwi: alpha must be between 0 and 1, got 1.5"),
+        (("[methods.none]", '[methods."no/ne"]\nname = "none"'), 'only letters, digits, - and _, got "no/ne"'),
         (("epochs = 2", 'epochs = "two"'), 'training.epochs = "two": input should be a valid integer'),
         (("samples = 0.5", 'samples = "half"'), 'models.old.samples = "half": input should be a valid number'),
         (("samples = 0.5", "samples = 0"), "models.old: samples must be above 0 and at most 1, got 0.0"),
         (("samples = 0.5", 'start = "newest"'), "models.old.start = \"newest\": input should be 'fresh' or 'previous'"),
-        (("samples = 0.5", 'start = "previous"'), 'models.old.start is "previous", and there is none before it'),
+        (("samples = 0.5", 'start = "previous"'), 'models.old.start must be "fresh" for the oldest model'),
         (("samples = 0.5", 'checkpoint = "a.pt"\ntrained = false'), "models.old: checkpoint and trained = false excl"),
-        ((NEW, f'{NEW}\ncheckpoint = "a.pt"'), "models.new is there already: the newest model is the one that is"),
-        ((NEW, f"{NEW}\nsamples = 0.4"), "models.new.samples is below that of models.old: data only grows"),
+        ((NEW, f'{NEW}\ncheckpoint = "a.pt"'), "models.new is the newest model and must be trained"),
+        ((NEW, f"{NEW}\nsamples = 0.4"), "models.new.samples must be at least that of models.old, 0.5, got 0.4"),
         ((NEW, f"{NEW}\nclases = 0.4"), 'models.new.clases is not a known key; did you mean "classes"?'),
-        ((NEW, ""), "models needs at least two: the old one and the new one"),
+        ((NEW, ""), "models must name at least two models, the old and the new one, got 1"),
         ((METHODS, ""), "methods is missing"),
-        ((METHODS, "[methods]\n"), "methods is empty: name at least one, such as [methods.none]"),
-        (("seeds = [0, 1]", "seeds = [0, 1, 0]"), "seeds are [0, 1, 0]: at least one, and none twice"),
-        (("seeds = [0, 1]", "seeds = []"), "seeds are []: at least one, and none twice"),
+        ((METHODS, "[methods]\n"), "methods must name at least one method, got none. Write [methods.none]."),
+        (("seeds = [0, 1]", "seeds = [0, 1, 0]"), "seeds must be one or more different numbers, got [0, 1, 0]"),
+        (("seeds = [0, 1]", "seeds = []"), "seeds must be one or more different numbers, got []"),
         (("seeds = [0, 1]", "seeds = 0"), "seeds = 0: input should be a valid array"),
         (("seeds", 'references = ["chain", "star"]\nseeds'), "references[1] = \"star\": input should be 'chain', "),
         (('name = "small_resnet"', 'name = "small_resnt"'), 'unknown network "small_resnt"; did you mean "small_re'),
@@ -66,7 +66,7 @@ def test_fine_tuning_from_another_network_is_refused(refusal, config, tmp_path):
     change(config, (NEW, '[models.new]\nstart = "previous"\nnetwork = { name = "small_resnet", widths = [4, 12] }'))
     code, lines = refusal("update", config, "--out", tmp_path / "run")
     assert (code, len(lines)) == (2, 1)
-    assert 'models.new.start is "previous", but its network is not that of models.old' in lines[0]
+    assert 'models.new.network must be that of models.old, because start is "previous"' in lines[0]
     assert not (tmp_path / "run").exists()
 
 
@@ -82,8 +82,8 @@ def test_several_problems_are_reported_at_once(refusal, config):
     [
         (
             (NEW, '[models.new]\nnetwork = { name = "small_resnet", widths = [4, 12] }'),
-            "tiny_update: methods.bcwi works on the weights of the old model: models.new.network has to be that of the "
-            "model before it; leave the method out or keep the network",
+            "tiny_update: methods.bcwi works on the weights of the old model: models.new.network must be that of the "
+            "model before it. Leave the method out, or keep the network.",
         ),
         (
             (NEW, '[models.new]\nnetwork = { name = "torchvision", model = "resnet18" }'),
@@ -95,7 +95,7 @@ def test_several_problems_are_reported_at_once(refusal, config):
         ),
     ],
 )
-def test_networks_that_cannot_be_are_refused_before_any_training(refusal, config, tmp_path, replacement, problem):
+def test_invalid_networks_are_refused_before_any_training(refusal, config, tmp_path, replacement, problem):
     change(config, replacement)
     code, lines = refusal("update", config, "--out", tmp_path / "run")
     assert (code, lines) == (2, [f"regnas: {problem}"])
@@ -141,13 +141,13 @@ def test_a_bad_sweep_is_refused_before_anything_is_written(refusal, config, tmp_
     [
         ("bcwy.alpha=0:1:0.5", 'unknown method "bcwy"; did you mean "bcwi"?'),
         ("bcwi.alfa=0:1:0.5", "--sweep bcwi.alfa: bcwi has no alfa (known: alpha)"),
-        ("bcwi.alpha=0:2:0.5", "--sweep bcwi.alpha: alpha is 1.5: it has to lie between 0 and 1"),
-        ("elodi.teacher=0:1:1", "--sweep elodi.teacher: teacher is not a number"),
+        ("bcwi.alpha=0:2:0.5", "--sweep bcwi.alpha: alpha must be between 0 and 1, got 1.5"),
+        ("elodi.teacher=0:1:1", "--sweep elodi.teacher: teacher must be a number"),
         ("elodi.members=2:3:0.5", "--sweep elodi.members: start and step must be integers"),
         ("heterogeneous_ensemble.networks=0:1:1", "methods.heterogeneous_ensemble must be configured"),
     ],
 )
-def test_a_sweep_of_what_is_not_there_leaves_a_run_as_it_was(refusal, finished_update, tmp_path, text, problem):
+def test_an_invalid_sweep_leaves_a_run_unchanged(refusal, finished_update, tmp_path, text, problem):
     shutil.copytree(finished_update, tmp_path / "run")
     before = tree(tmp_path)
     code, lines = refusal("update", tmp_path / "run", "--sweep", text)
@@ -156,7 +156,7 @@ def test_a_sweep_of_what_is_not_there_leaves_a_run_as_it_was(refusal, finished_u
     assert tree(tmp_path) == before
 
 
-def test_a_sweep_that_cannot_be_planned_is_not_in_the_way_later(refusal, config, tmp_path):
+def test_a_sweep_that_cannot_be_planned_does_not_block_later_runs(refusal, config, tmp_path):
     """bcwi is not configured, and the networks differ."""
     larger = '[models.new]\nnetwork = { name = "small_resnet", widths = [4, 12] }'
     change(config, (NEW, larger), (METHODS, "[methods.none]\n"), ("seeds = [0, 1]", "seeds = [0]"))

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
-    """The configuration, with trainings long enough to be killed, and what comes out when nobody does."""
+    """The configuration, with trainings long enough to be killed, and the result of a run that is not killed."""
     folder = tmp_path_factory.mktemp("unbroken")
     config = write_tiny_update(folder)
     text = config.read_text().replace("seeds = [0, 1]", "seeds = [0]")
@@ -52,7 +52,7 @@ MOMENTS = {
 
 
 def test_killed_again_and_again_the_numbers_are_the_same(unbroken, tmp_path):
-    """One run, killed at every one of these moments."""
+    """One run, killed at each of these moments."""
     (config, expected), run, cache = unbroken, tmp_path / "run", tmp_path / "cache"
     target = [config, "--set", f"cache={cache}", "--out", run]
     known, begun = {}, set()

@@ -29,7 +29,7 @@ def test_a_method_predicts_the_runs_own_split_as_the_run_did(command, finished_u
         assert outcome.stdout == f"{out}: elodi-seed-{seed}, 100 samples, Top-1 {top1:.2f} %\n"
 
 
-def test_an_unknown_method_is_refused_with_those_there_are(refusal, finished_update, tmp_path):
+def test_an_unknown_method_is_refused_with_the_known_methods(refusal, finished_update, tmp_path):
     code, (line,) = refusal("predict", f"{finished_update}:elody", finished_update, "--out", tmp_path / "p.npz")
     assert code == 2
     assert 'has no member "elody"; did you mean "elodi"? (members: none-seed-0, none-seed-1, ' in line
@@ -82,7 +82,7 @@ def test_an_interrupted_export_of_an_update_says_how_to_go_on(command, finished_
         ("notes.txt", ". `regnas run CONFIG --out DIR` makes a run folder."),
     ],
 )
-def test_a_folder_that_is_no_run_is_described_with_what_to_do(refusal, tmp_path, inside, remedy):
+def test_a_folder_that_is_not_a_run_is_refused_with_a_fix(refusal, tmp_path, inside, remedy):
     folder = tmp_path / "photos"
     (folder / inside).parent.mkdir(parents=True)
     (folder / inside).touch()
@@ -92,7 +92,7 @@ def test_a_folder_that_is_no_run_is_described_with_what_to_do(refusal, tmp_path,
     assert line.startswith(start + remedy.format(folder=folder))
 
 
-def test_the_family_inside_a_run_folder_is_answered_with_the_run_folder(refusal, finished_run):
+def test_for_the_family_inside_a_run_folder_the_message_names_the_run_folder(refusal, finished_run):
     code, (line,) = refusal("export", finished_run / "family")
     assert (code, line.endswith(f". It is a part of a run folder. Use {finished_run}.")) == (2, True)
 
@@ -104,7 +104,7 @@ def test_commands_for_the_other_kind_of_run_name_the_right_one(refusal, finished
     assert (code, f"`regnas report {finished_run}` continues it" in line) == (2, True)
 
 
-def test_a_method_of_several_networks_is_answered_with_its_predictions(refusal, finished_update, tmp_path):
+def test_for_a_method_of_several_networks_the_message_names_its_predictions(refusal, finished_update, tmp_path):
     code, (line,) = refusal("predict", f"{finished_update}:ensemble", finished_update, "--out", tmp_path / "x.npz")
     assert (code, line.endswith(f"are in {finished_update / 'predictions' / 'seed-0' / 'ensemble'}.")) == (2, True)
 

@@ -1,4 +1,4 @@
-"""Models that were trained with other statistics than those of the data: read as they were trained to read."""
+"""Models that were trained with other statistics than those of the data get images normalized as in their training."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def answers(network, images, mean=MEAN, std=STD):
         return network.eval()((torch.from_numpy(images)[:, None].float() / 255 - mean) / std)
 
 
-def test_a_network_answers_by_its_own_statistics_whatever_those_of_the_data(tmp_path):
+def test_a_network_uses_its_own_statistics_and_not_those_of_the_data(tmp_path):
     store = open_store(tmp_path / "models")
     network = network_like(classes=4)
     save_file(network.state_dict(), tmp_path / "old.safetensors")
@@ -46,7 +46,7 @@ def test_a_network_answers_by_its_own_statistics_whatever_those_of_the_data(tmp_
 
 
 @pytest.mark.slow
-def test_an_old_model_reads_by_its_statistics_and_the_new_ones_by_those_of_the_data(command, tmp_path):
+def test_an_old_model_uses_its_statistics_and_the_new_ones_use_those_of_the_data(command, tmp_path):
     network, path = network_like(), tmp_path / "old.safetensors"
     save_file(network.state_dict(), path)
     old = ("samples = 0.5", f'samples = 0.5\ncheckpoint = "{path}"\n{OWN}')

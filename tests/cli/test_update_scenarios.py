@@ -1,4 +1,4 @@
-"""An update study in every scenario that a configuration can tell."""
+"""An update study in every scenario that a configuration can describe."""
 
 from __future__ import annotations
 
@@ -134,8 +134,8 @@ def test_a_given_old_model_stays_as_it_is_with_every_method(command, tmp_path, s
     assert not any("old" in record["model"]["Trained"]["chance"] for record in records(tmp_path / "cache"))
 
 
-def test_a_given_old_model_of_fewer_classes_knows_the_first_ones_of_the_data(command, tmp_path):
-    """Its outputs have a meaning already: no random choice of the classes."""
+def test_a_given_old_model_with_fewer_classes_has_the_first_classes_of_the_data(command, tmp_path):
+    """Its outputs already stand for classes, so the classes are not chosen at random."""
     network, path = network_like(seed=3, classes=2), tmp_path / "old.pt"
     torch.save(network.state_dict(), path)
     run = scenario(command, tmp_path, ("samples = 0.5", f'classes = 0.67\ncheckpoint = "{path}"'))
@@ -147,7 +147,7 @@ def test_a_given_old_model_of_fewer_classes_knows_the_first_ones_of_the_data(com
         np.testing.assert_array_equal(arrays["predicted"], predicted_by(network, run, data["test_images"][first]))
 
 
-def test_no_treatment_is_known_by_its_name_whatever_its_label(command, tmp_path):
+def test_no_treatment_is_recognized_by_its_name_under_any_label(command, tmp_path):
     run = scenario(command, tmp_path, ("[methods.none]", '[methods.plain]\nname = "none"'))
     assert (method_of(run, "plain")["name"], method_of(run, "bcwi")["name"]) == ("none", "bcwi")
     assert "no treatment" in (run / "report" / "update.md").read_text().partition("## Methods")[0]

@@ -73,14 +73,14 @@ def test_a_run_is_continued_with_its_own_weights_only(command, refusal, config, 
     code, lines = refusal("search", run)
     assert code == 3
     assert lines == [
-        f"regnas: weights: mine is not what {run} was started with (sha256 {other.sha256[:12]}…, "
-        f"recorded {imported.sha256[:12]}…)"
+        f"regnas: weights: mine must be the file that {run} was started with, sha256 {imported.sha256[:12]}…, got "
+        f"{other.sha256[:12]}…. Restore the file."
     ]
 
 
 def test_with_epochs_the_supernet_is_trained_from_the_imported_weights(command, config, imported, tmp_path):
     change(config, "epochs = 0", "epochs = 1\nweight_decay = 0.0")
-    change(config, "learning_rate = 0.1", "learning_rate = 1e-9")  # so small that the start shows in the end
+    change(config, "learning_rate = 0.1", "learning_rate = 1e-9")  # so small that the start shows at the end
     assert command("train", config, "--out", tmp_path / "run").code == 0
     (checkpoint,) = (tmp_path / "run" / "supernet").glob("*.safetensors")
     end = load_file(checkpoint)
@@ -100,7 +100,7 @@ def test_with_epochs_the_supernet_is_trained_from_the_imported_weights(command, 
         (
             "[baselines.accuracy_only]",
             "[baselines.accuracy_only]\n[baselines.elodi]",
-            "tiny: baselines.elodi trains networks: set training.epochs, or leave it out",
+            "tiny: training.epochs must be at least 1 for baselines.elodi, got 0. Set it, or leave it out.",
         ),
         ('"mine"', '"main"', 'weights: there is no imported supernet "main": run `regnas import-ofa main` first'),
         (
@@ -115,7 +115,7 @@ def test_with_epochs_the_supernet_is_trained_from_the_imported_weights(command, 
         ),
     ],
 )
-def test_weights_that_do_not_belong_are_refused_before_anything_is_trained(
+def test_weights_that_do_not_fit_are_refused_before_anything_is_trained(
     refusal, config, imported, tmp_path, command_name, old, new, problem
 ):
     change(config, old, new)
@@ -134,7 +134,7 @@ def test_weights_for_other_classes_are_refused(refusal, config, store, tmp_path)
     assert lines[0].endswith("it has 5 classes, the data has 3")
 
 
-def test_weights_whose_record_lies_are_refused(refusal, config, imported, store, tmp_path):
+def test_weights_with_a_false_record_are_refused(refusal, config, imported, store, tmp_path):
     torch.save(trained(deep()), tmp_path / "deep.pth")
     deeper, _ = import_supernet(str(tmp_path / "deep.pth"), store)
     facts = json.loads((store / "mine.json").read_text())

@@ -50,7 +50,7 @@ def test_a_run_continues_from_any_directory_and_its_digest_has_no_directory(proj
     digest = json.loads((tmp_path / "run" / "run.json").read_text())["digest"]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "copy").mkdir()
-    shutil.copy(project, tmp_path / "copy")  # without data beside it: the run knows where its own are
+    shutil.copy(project, tmp_path / "copy")  # without data beside it: the run has recorded the path of its own
     for arguments in (("search", "run"), ("train", "copy/tiny.toml", "--out", "run", "--resume")):
         outcome = command(*arguments)
         assert outcome.code == 0, outcome.stderr

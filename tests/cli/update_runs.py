@@ -31,7 +31,7 @@ def records(cache):
 
 
 def predicted_by(network, run, images):
-    """What a network answers to stored bytes [N, H, W], with the normalization that the run has noted down."""
+    """What a network answers to stored bytes [N, H, W], with the normalization that the run has recorded."""
     scaling = json.loads((run / "run.json").read_text())["data"]["preprocessing"]
     scaled = (torch.from_numpy(images)[:, None].float() / 255 - scaling["mean"][0]) / scaling["std"][0]
     with torch.no_grad():
@@ -51,6 +51,6 @@ def tree(folder):
 
 
 def nothing_was_trained(folder):
-    """At most the run was begun, and neither a network nor a result is there."""
+    """Check that the run has neither a network nor a result; it may have been started."""
     begun = {path.name for path in (folder / "run").iterdir()} if (folder / "run").exists() else set()
     return begun <= {".lock", "run.json", "run.log"} and not (folder / "cache").exists()

@@ -41,7 +41,7 @@ def write(path: Path, **columns: list[Any]) -> Path:
 
 
 def joined(*patterns: str, groups: list[int] | None = None, targets: list[int] | None = None, **slices: Any) -> Joined:
-    """``joined("110", "101")``: what each model has right."""
+    """``joined("110", "101")``: 1 for each sample on which the model is correct."""
     correct = np.array([[mark == "1" for mark in pattern] for pattern in patterns])
     samples = correct.shape[1]
     return Joined(

@@ -66,7 +66,7 @@ def test_the_highest_score_is_the_predicted_class(kind):
     assert numbers_of(regnas.compare({"old": kind(OLD), "new": NEW}, TARGET)) == ([1], [3], 1 / 6, 1 / 6)
 
 
-def test_scores_that_differ_by_less_than_single_precision_are_told_apart():
+def test_scores_that_differ_by_less_than_single_precision_are_distinguished():
     scores = np.full((6, 3), 1 / 3)
     scores[np.arange(6), OLD] += 1e-12
     assert numbers_of(regnas.compare({"old": scores, "new": NEW}, TARGET))[:2] == ([1], [3])
@@ -222,8 +222,8 @@ def test_groups_and_slices_of_arrays():
         (SIX, {"target": [0, 1, float("nan"), 1, 0, 2]}, "target must have a value for every sample"),
         ({"old": np.r_[OLD[:5], np.nan], "new": NEW}, {"target": TARGET}, '"old" must have a value for every'),
         ({"old": ["a", float("nan")], "new": ["a", "b"]}, {"target": ["a", "b"]}, '"old" must have a value for every'),
-        ({"old": [0.2, 0.7], "new": [0, 1]}, {"target": [0, 1]}, '"predicted" holds 0.2: classes are integers'),
-        (TWO, {"target": [0.5, 1]}, '"target" holds 0.5: classes are integers or names'),
+        ({"old": [0.2, 0.7], "new": [0, 1]}, {"target": [0, 1]}, '"predicted" must be integers or names, got 0.2'),
+        (TWO, {"target": [0.5, 1]}, '"target" must be integers or names, got 0.5'),
         ({"old": np.full((2, 3), np.nan), "new": [0, 1]}, {"target": [0, 1]}, "scores that are not finite in 2 rows"),
         ({"old": np.zeros((2, 1)), "new": [0, 1]}, {"target": [0, 1]}, NOT_CLASSES),
         ({"old": np.zeros((2, 3), int), "new": [0, 1]}, {"target": [0, 1]}, "got int64 of shape [2, 3]"),
@@ -233,8 +233,8 @@ def test_groups_and_slices_of_arrays():
         ({"old": [object()], "new": [0]}, {"target": [0]}, "must be all integers or all text, got object"),
         ({"old": 3, "new": [0]}, {"target": [0]}, 'model "old" must be a list or an array, got int'),
         ({"old": {0, 1}, "new": [0, 1]}, {"target": [0, 1]}, 'model "old" must be a list or an array, got set'),
-        ({"old": [], "new": []}, {"target": []}, "at least one sample is required"),
-        ({"old": [0]}, {"target": [0]}, "a comparison needs at least two models, got 1"),
+        ({"old": [], "new": []}, {"target": []}, "ids must have at least one sample, got none"),
+        ({"old": [0]}, {"target": [0]}, "a comparison must have at least two models, got 1"),
         ({1: [0], "new": [0]}, {"target": [0]}, "names of models must be text, got 1"),
         (np.zeros((2, 4)), {"target": [0] * 4}, "models must be a mapping from names to predictions, or a list"),
         ("old.csv", {}, "models must be a mapping from names to predictions, or a list"),
@@ -255,7 +255,7 @@ def test_groups_and_slices_of_arrays():
     ],
     ids=range(37),
 )  # fmt: skip
-def test_what_cannot_be_compared_is_refused_in_one_line(models, options, message):
+def test_predictions_that_cannot_be_compared_are_refused_in_one_line(models, options, message):
     assert message in refusal(models, **options)
 
 
@@ -264,10 +264,10 @@ def test_ids_in_some_models_only():
         pa.table({"id": [5, 6], "target": [0, 1], "predicted": [0, 0]}),
         pa.table({"target": [0, 1], "predicted": [1, 1]}),
     )
-    assert 'model "b" has no ids and the first model does. Pass ids=' in refusal(
+    assert 'model "b" must have ids, like the first model, got none. Pass ids=' in refusal(
         {"a": named, "b": rows}, kind=ArtifactError
     )
-    assert 'model "b" has ids and the first model does not. Pass ids=' in refusal(
+    assert 'model "b" must have no ids, like the first model, got some. Pass ids=' in refusal(
         {"a": rows, "b": named}, kind=ArtifactError
     )
     assert regnas.compare({"a": rows, "b": named}, ids=[5, 6])["a", "b"].negative_flip_ids.tolist() == [6]

@@ -150,7 +150,7 @@ def test_one_other_id_makes_all_of_them_texts(path, ids, other, block):
         assert content_of(path, "id", block) == ids
 
 
-def test_texts_of_one_fingerprint_are_told_apart(path, monkeypatch):
+def test_texts_with_the_same_fingerprint_are_distinguished(path, monkeypatch):
     monkeypatch.setattr(texts, "_MULTIPLIERS", np.zeros_like(texts._MULTIPLIERS))
     names = ["sameword", "sameword-a", "sameword-b", "sameword-b and more", "sameword-b and mole", "sameword" * 40]
     names = [names[place] for place in [0, 1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 0, 0, 1]]
@@ -166,7 +166,7 @@ def test_many_different_texts(path, count, width):
 
 
 @pytest.mark.parametrize("block", [64, BLOCK])
-def test_the_different_values_of_what_is_no_slice_are_counted(path, block, monkeypatch):
+def test_the_distinct_values_of_a_column_that_is_not_a_slice_are_counted(path, block, monkeypatch):
     monkeypatch.setattr(csv_file, "BLOCK", block)
     names = [f"{number}" for number in range(1500)] + [f"{'x' * 300}{number}" for number in range(500)]
     write(path, name=[*names, *names[::-1]])
@@ -192,7 +192,7 @@ def test_scores_in_any_order_of_the_columns_and_any_notation(path):
         np.array([[2, 0.001], [0.5, 5], [-7, 1 / 3]], dtype=np.float32)
     )
     for nothing in ("", "NaN", "n/a"):
-        assert '"logits" is not finite for 1 samples, such as that of row 2' in refusal(
+        assert '"logits" must be finite, got other values in 1 rows, such as row 2' in refusal(
             path, f"id,target,logits_0,logits_1\n1,0,0.5,1\n2,0,{nothing},0.5\n".encode()
         )
     assert ': column "logits_1" must hold numbers, got "ä' in (

@@ -130,7 +130,7 @@ def test_lists_of_scores_of_every_type(kind):
     assert file.read([], "logits").scores.tolist() == ROWS
     assert file.read([], "logits").scores.dtype == np.float32
     message = refusal(LISTS[kind]([[0.5, 1.0], [1.0]]), scores="logits")
-    assert message == ': column "logits" has 2 values in row 1 and 1 in row 2'
+    assert message == ': column "logits" must have as many values in every row, got 2 in row 1 and 1 in row 2'
 
 
 @pytest.mark.parametrize("kind", ["lists", "arrow", "polars", "pyarrow", "pyarrow large"])
@@ -163,7 +163,7 @@ def test_columns_of_scores():
         file = FrameColumns(frame, WHERE)
         assert (file.columns, file.scores) == (["id"], ["logits"])
         assert file.read([], "logits").scores.tolist() == [[0, 1], [2, 3]]
-        assert "has 2 columns of logits without logits_1" in refusal(
+        assert "must have columns of logits numbered from 0, one per class, got 2 without logits_1" in refusal(
             library({"logits_0": [0.5], "logits_2": [0.5]}), scores="logits"
         )
         assert ': column "logits_1" must hold numbers, got String' in refusal(
@@ -201,7 +201,7 @@ def test_names_of_columns():
         pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]),
         pandas.DataFrame([[5, 6]], columns=["a", 1]).rename(columns={"a": "1"}),
     ):
-        with pytest.raises(ArtifactError, match=r'has several columns called ".": give each its own name'):
+        with pytest.raises(ArtifactError, match=r'must have columns with different names, got "." several times'):
             FrameColumns(frame, WHERE)
 
 
@@ -234,5 +234,5 @@ def test_texts_that_are_not_unicode_are_refused():
 
 def test_texts_with_a_nul_character():
     frame = polars.DataFrame({"id": ["a\0", "a"], "s": ["x", "x\0"]})
-    assert ': column "id" holds texts with a NUL character' in refusal(frame, "id")
+    assert ': column "id" must have texts without NUL characters' in refusal(frame, "id")
     assert "NUL character" in content(frame, "s")["s"]

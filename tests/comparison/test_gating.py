@@ -1,4 +1,4 @@
-"""Verdicts from intervals, and how many samples would settle what is open."""
+"""Verdicts from intervals, and how many samples would decide an unresolved limit."""
 
 from __future__ import annotations
 

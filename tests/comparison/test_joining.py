@@ -70,8 +70,8 @@ def test_classes_called_like_numbers_match_those_that_were_taken_for_numbers(tmp
 def test_numbers_and_names_are_refused(tmp_path):
     a = write(tmp_path / "a.csv", id=[1, 2], target=[0, 1], predicted=[0, 0])
     b = write(tmp_path / "b.csv", id=[1, 2], target=["cat", "dog"], predicted=["cat", "cat"])
-    assert '"a" numbers the classes (0, 1) and "b" names them (cat, dog)' in refusal(a, b)
-    assert '"a" numbers the classes (0, 1) and "b" names them (cat, dog)' in refusal(b, a)
+    assert 'got numbers from "a" (0, 1) and names from "b" (cat, dog)' in refusal(a, b)
+    assert 'got numbers from "a" (0, 1) and names from "b" (cat, dog)' in refusal(b, a)
 
 
 def test_other_ids_targets_and_lengths(tmp_path):
@@ -91,7 +91,7 @@ def test_clusters_of_one_file_hold_for_all_and_must_not_differ(tmp_path):
     assert "different clusters" in refusal(a, b, c)
 
 
-def test_one_file_is_no_comparison(tmp_path):
+def test_a_single_file_cannot_be_compared(tmp_path):
     assert "at least two models, got 1" in refusal(tmp_path / "a.csv", kind=ConfigurationError)
 
 
@@ -108,18 +108,18 @@ def test_names_of_models(paths, names):
 
 
 def test_two_files_of_one_name():
-    with pytest.raises(ConfigurationError, match=r'm.csv and m.npz would both be called "m"'):
+    with pytest.raises(ConfigurationError, match=r'must differ, got "m" for .*m.csv and .*m.npz'):
         model_names([Path("m.csv"), Path("m.npz")])
-    with pytest.raises(ConfigurationError, match=r'm.csv and m.csv would both be called "m"'):
+    with pytest.raises(ConfigurationError, match=r'must differ, got "m" for .*m.csv and .*m.csv'):
         model_names([Path("m.csv"), Path("m.csv")])
 
 
-def test_a_name_that_is_no_text_can_be_written():
+def test_a_name_that_is_not_valid_unicode_can_be_written():
     assert model_names([Path("a\udcff.csv"), Path("b.csv")]) == ("a\ufffd", "b")
 
 
 def test_shuffled_texts_find_their_place(tmp_path):
-    """Texts that begin alike, against the answers by position."""
+    """Texts with the same beginning, against the predictions by position."""
     random = np.random.default_rng(0)
     ids = [f"folder/with/a/long/name/{n:06d}.png" for n in range(3000)]
     right = random.random(3000) < 0.5

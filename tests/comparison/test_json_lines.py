@@ -137,10 +137,10 @@ def test_lists_of_scores(path):
     path.write_text("\n".join(lines))
     assert JsonLinesFile(path).read([], "logits").scores.tolist() == [[1, 2.5], [1000, -3]]
     for value, reason in {
-        "[1, null]": '"logits" is not finite for 1 samples, such as that of row 2',
-        "[1, 1e300]": '"logits" is not finite for 1 samples, such as that of row 2',
-        "[1, NaN]": '"logits" is not finite for 1 samples, such as that of row 2',
-        "[1]": 'key "logits" has 2 values in row 1 and 1 in row 2',
+        "[1, null]": '"logits" must be finite, got other values in 1 rows, such as row 2',
+        "[1, 1e300]": '"logits" must be finite, got other values in 1 rows, such as row 2',
+        "[1, NaN]": '"logits" must be finite, got other values in 1 rows, such as row 2',
+        "[1]": 'key "logits" must have as many values in every row, got 2 in row 1 and 1 in row 2',
         "null": 'key "logits" must have a value for every sample, got none in 1 of 2 rows, such as row 2',
         '[1, "2"]': 'key "logits" must be a list of numbers as in the first line, got [1, "2"] in line 2',
         "[1, true]": 'key "logits" must be a list of numbers as in the first line, got [1, true] in line 2',
@@ -192,7 +192,7 @@ def test_values_of_another_kind_are_refused_with_their_line(path, first, second,
 def test_lines_that_are_not_json_are_named(path, line):
     first = b'{"id": 0, "target": 0, "predicted": 0}\n\n'
     message = refusal(path, first + (line if isinstance(line, bytes) else line.encode()) + b"\n")
-    assert message.startswith(" is damaged or not JSON lines, one object for each sample: ")
+    assert message.startswith(" is damaged or not JSON lines, one object per sample: ")
     assert " in line 3, column " in message
 
 
@@ -200,12 +200,12 @@ def test_lines_that_are_not_objects(path):
     line = '{"id": 0, "target": 0, "predicted": 0}\n'
     assert refusal(path, f"{line}\n3\n").startswith(" holds a number in line 3, expected an object like")
     assert refusal(path, f"null\n{line}").startswith(" holds null in its first line, expected an object like")
-    assert "must have one object for each sample, got blank lines" in refusal(path, "\n \n")
+    assert "must have one object per sample, got blank lines" in refusal(path, "\n \n")
 
 
 def test_texts_with_a_nul_character(path):
     line = '{{"id": "{}", "target": 0, "predicted": 0, "s": "{}"}}\n'.format
-    assert ': key "id" holds texts with a NUL character' in refusal(path, line("a", "") + line("a\\u0000", ""))
+    assert ': key "id" must have texts without NUL characters' in refusal(path, line("a", "") + line("a\\u0000", ""))
     path.write_text(line("a", "x") + line("b", "x\\u0000"))
     assert "NUL character" in read_predictions(path).left_out["s"]
 

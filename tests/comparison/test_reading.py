@@ -1,4 +1,4 @@
-"""One content, whatever the format."""
+"""The same content in every format."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_scores_are_kept_where_asked_and_probabilities_become_logits(path):
     write(path, id=[1, 2], target=[0, 0], predicted=[1, 1], probabilities=scores)
     assert read_predictions(path).predictions.logits is None
     kept = read_predictions(path, keep_scores=True).predictions
-    assert kept.predicted.tolist() == [1, 1]  # what the file says, not what the scores would
+    assert kept.predicted.tolist() == [1, 1]  # the column of the file, not the highest score
     assert np.exp(kept.logits) == pytest.approx(np.array(scores), abs=1e-6)
 
 
@@ -73,7 +73,7 @@ def test_clusters_may_have_names(path):
     assert groups.tolist() == [1, 0, 1]
 
 
-def test_a_column_of_many_values_is_no_slice(path):
+def test_a_column_of_many_values_is_not_a_slice(path):
     ids = list(range(1001))
     write(path, id=ids, target=[0] * 1001, predicted=[0] * 1001, picture=[f"{each}.png" for each in ids])
     read = read_predictions(path)

@@ -197,9 +197,9 @@ def test_no_interval_is_broken_over_lines(name, width):
 
 def test_columns_are_left_out_only_for_lack_of_width():
     comparison = many(3)
-    assert not any("Columns left out" in line for line in lines_of(comparison, 140))
+    assert not any("too narrow" in line for line in lines_of(comparison, 140))
     narrow = lines_of(comparison, 80)
-    assert "Columns left out for lack of width: Relative NFR, McNemar p." in narrow
+    assert "Left out, because the terminal is too narrow: Relative NFR, McNemar p." in narrow
     assert any(re.search(r"NFR +PFR +Accuracy +Corrected p", line) for line in narrow)
 
 

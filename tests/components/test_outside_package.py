@@ -1,4 +1,4 @@
-"""A package that regnas does not know adds a part to every table, and each is used."""
+"""An outside package adds a part to every table, and each is used."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_prediction_files_of_another_package_are_compared(used):
 def test_parts_of_another_package_are_listed(used):
     printed = (used / "list.txt").read_text()
     for kind, summary in {
-        "loss": "Half of knowledge distillation.",
+        "loss": "Knowledge distillation with half of its value.",
         "method": "An update method with the loss of the package.",
         "network": "A linear classifier.",
         "supernet": "The elastic residual network with few channels.",

@@ -191,7 +191,7 @@ if __name__ == "__main__":
 """
 
 
-def test_worker_processes_see_the_parts_of_a_script(tmp_path):
+def test_worker_processes_have_the_parts_of_a_script(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     command = [sys.executable, tmp_path / "script.py", f"{tmp_path}/out-"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)

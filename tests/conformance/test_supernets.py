@@ -1,4 +1,4 @@
-"""What every registered supernet has to satisfy; a new plug-in is tested without an edit here."""
+"""Requirements on every registered supernet; a new plug-in is tested without an edit here."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_running_inside_the_supernet_is_running_on_its_own(supernet, architectur
         torch.testing.assert_close(supernet(images, architecture), alone(images), rtol=1e-4, atol=1e-5)
 
 
-def test_the_architecture_is_no_hidden_state(supernet, architectures, images):
+def test_the_architecture_is_not_hidden_state(supernet, architectures, images):
     supernet.eval()
     before = supernet(images, architectures[0])
     supernet(images, architectures[1])
@@ -152,7 +152,7 @@ def test_the_parts_of_a_network_are_the_network(supernet, architectures, images)
 
 
 def test_every_batch_norm_is_registered_right_after_its_convolution(supernet, space):
-    """So that it can be folded into it."""
+    """So that the batch norm can be folded into it."""
     for parent in supernet.extract(space.largest).modules():
         children = list(parent.children())
         for index, child in enumerate(children):
@@ -211,7 +211,7 @@ def kernel_spaces(space):
 
 
 def uncovered(large, small, by_kernel):
-    """The names of weights of the small network that are not leading slices of the large one's.
+    """Return the names of weights of the small network that are not leading slices of those of the large one.
 
     A kernel that is smaller than the large network's comes from the same base as that one; so it is a leading slice of
     what the base gives for kernels of its size.
@@ -236,7 +236,7 @@ def test_random_pairs_at_two_budgets_rarely_satisfy_containment(space):
 
 
 def test_training_one_architecture_moves_its_own_slices_only(supernet, space, images):
-    """Seen in the largest network, whose channels and blocks beyond the small one's stay as they are."""
+    """Checked in the largest network, whose channels and blocks beyond those of the small one stay unchanged."""
     supernet.train()
     supernet.zero_grad()
     supernet(images, space.smallest).square().sum().backward()

@@ -26,7 +26,7 @@ def family_folder(finished_run, tmp_path):
 
 
 def change_manifest(folder, change):
-    """Change the manifest and sign it anew, as somebody would who means harm."""
+    """Change the manifest and renew its digest, as an attacker would."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     change(manifest)
@@ -47,7 +47,7 @@ def test_members_are_plain_networks_that_predict_what_the_run_recorded(finished_
             np.testing.assert_allclose(network(batch).numpy(), recorded.logits, rtol=1e-4, atol=1e-4)
 
 
-def test_the_family_knows_its_members_from_small_to_large(finished_run):
+def test_a_family_lists_its_members_from_small_to_large(finished_run):
     family = regnas.load_family(finished_run / "family")
     assert list(family) == ["small", "medium", "large"]
     assert [member.name for member in family.members] == list(family)
@@ -109,7 +109,7 @@ def test_a_missing_file_is_named(family_folder):
         regnas.load_family(family_folder)
 
 
-def test_a_folder_without_manifest_is_no_family(tmp_path):
+def test_a_folder_without_a_manifest_is_not_a_family(tmp_path):
     with pytest.raises(ArtifactError, match=r"must have manifest\.json or family/manifest\.json or .* it has none"):
         regnas.load_family(tmp_path)
     with pytest.raises(ArtifactError, match=r"none must be a folder with manifest\.json, .* there is no such folder"):
@@ -124,7 +124,7 @@ def test_a_run_folder_is_as_good_as_the_folder_of_its_family(finished_run):
 @pytest.mark.parametrize("file", ["../outside.safetensors", "/etc/passwd", "sub/x.safetensors"])
 def test_a_manifest_cannot_reach_outside_its_folder(family_folder, file):
     change_manifest(family_folder, lambda manifest: manifest["members"][0].update(file=file))
-    with pytest.raises(ArtifactError, match="names a file outside its folder"):
+    with pytest.raises(ArtifactError, match="must name files in its own folder"):
         regnas.load_family(family_folder)
 
 
@@ -139,7 +139,7 @@ def test_a_manifest_cannot_reach_outside_its_folder(family_folder, file):
             r"got 1\. Write it again with `regnas export RUN`\.$",
         ),
         (lambda manifest: manifest["members"][0].update(sha256=5), "sha256 of a member must be a text, got '5'"),
-        (lambda manifest: manifest["members"].__setitem__(0, 5), "a member is not a table"),
+        (lambda manifest: manifest["members"].__setitem__(0, 5), "a member must be a table"),
     ],
 )
 def test_a_foreign_manifest_is_refused_with_what_it_lacks(family_folder, change, problem):
@@ -152,7 +152,7 @@ def test_a_foreign_manifest_is_refused_with_what_it_lacks(family_folder, change,
 def test_a_link_out_of_the_folder_is_refused(family_folder, name):
     (family_folder / name).rename(family_folder.parent / "elsewhere")
     (family_folder / name).symlink_to(family_folder.parent / "elsewhere")
-    with pytest.raises(ArtifactError, match=f"{name} is a link that leaves the folder"):
+    with pytest.raises(ArtifactError, match=f"{name} must be in its folder, got a link that leaves it"):
         regnas.load_family(family_folder)
 
 
@@ -205,7 +205,7 @@ def test_the_run_s_own_images_are_predicted_as_the_run_recorded(finished_run):
         assert predicted.names == tuple(family.classes[number] for number in recorded.predicted)
 
 
-def test_the_name_of_a_run_without_its_folder_is_answered_with_the_path(tmp_path, monkeypatch):
+def test_for_the_name_of_a_run_without_its_folder_the_message_names_the_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "digits").mkdir(parents=True)
     (tmp_path / "runs" / "digits" / "run.json").touch()

@@ -29,7 +29,7 @@ def test_a_network_that_cannot_be_run_is_refused_by_name(tmp_path):
     path = tmp_path / "x.onnx"
     write_network(path, [0, 64])
     assert read_onnx(path).network(torch.zeros(2, 1, 8, 8)).shape == (2, 64)
-    write_network(path, [7, 64])  # seven images, whatever is given
+    write_network(path, [7, 64])  # seven images for every input
     network = read_onnx(path).network
     with pytest.raises(ArtifactError, match=r"x\.onnx is damaged: it cannot be run: "):
         network(torch.zeros(2, 1, 8, 8))

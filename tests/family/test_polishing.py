@@ -47,7 +47,7 @@ def test_a_point_that_meets_the_limit_comes_before_one_with_a_higher_reward(limi
     assert prefer(POINTS, limit).alpha == alpha
 
 
-def test_where_none_meets_the_limit_the_nearest_is_taken():
+def test_if_no_point_meets_the_limit_the_nearest_is_taken():
     assert prefer(POINTS[:3], 0.001).alpha == 0.5  # of two that are as near, the higher reward
     assert prefer(POINTS[:2], 0.001).alpha is None
 
@@ -58,7 +58,7 @@ def test_where_none_meets_the_limit_the_nearest_is_taken():
      ((-0.3, 0.1), 0.5, "undecided")],
 )  # fmt: skip
 def test_the_unpolished_weights_stay_only_if_they_are_significantly_better(bounds, alpha, verdict):
-    """Whatever the images of the search say: they favor the unpolished weights."""
+    """Independently of the images of the search, which favor the unpolished weights."""
     points = [point(None, 0.9), point(0.0, 0.3), point(0.5, 0.4, comparison=against(*bounds))]
     chosen, compared, reason = choose(points, None, None)
     assert (chosen.alpha, compared.alpha, reason, compared.comparison.verdict) == (alpha, 0.5, "interval", verdict)
@@ -135,7 +135,7 @@ def test_differences_are_those_of_the_rewards_with_the_intervals_of_the_one_poli
     assert low < found.reward.difference < high
 
 
-def test_a_reward_that_is_no_mean_over_the_samples_has_an_interval_too():
+def test_a_reward_that_is_not_a_mean_over_samples_has_an_interval():
     random = np.random.default_rng(3)
     before, after = (random.random((2, 400)) < share for share in (0.5, 0.9))
     found = compare_answers(answers(*before), answers(*after), lambda measures: measures.top1**2)

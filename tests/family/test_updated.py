@@ -27,7 +27,7 @@ def run(tmp_path):
 
 
 def forge(run, change):
-    """Change the manifest and sign it anew, as somebody would who means harm."""
+    """Change the manifest and renew its digest, as an attacker would."""
     path = run / "models" / "manifest.json"
     content = json.loads(path.read_text())
     del content["digest"]
@@ -107,7 +107,7 @@ def test_one_flipped_bit_is_found(run, name):
     ("change", "problem"),
     [
         (lambda content: content["members"][0].update(macs=1), " MACs, got 1"),
-        (lambda content: content["members"][0].update(file="../x.safetensors"), "names a file outside its folder"),
+        (lambda content: content["members"][0].update(file="../x.safetensors"), "must name files in its own folder"),
         (lambda content: content["members"][0].pop("seed"), "lacks seed"),
         (lambda content: content["members"][0].update(top1=0.99), "flip_table contradicts the members' Top-1"),
         (lambda content: content.update(network={}), "network of the manifest must be the table of a network"),
@@ -159,7 +159,7 @@ def test_other_models_replace_the_old_ones_and_keep_the_license(run):
 
 
 def test_a_kill_between_the_files_leaves_no_manifest(run, monkeypatch):
-    """Not even the old one, which lists what is not there any more."""
+    """The old manifest is removed too, because it lists files that no longer exist."""
     monkeypatch.setattr("regnas.family.updated.write_bytes", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         write_models(run, models=(("bcwi", 0), ("elodi", 0)))

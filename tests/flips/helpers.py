@@ -1,4 +1,4 @@
-"""Small predictions for the tests: class 0 is always the target, so that 0 is right and 1 is wrong."""
+"""Small predictions for the tests: class 0 is always the target, so 0 is correct and 1 is wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regnas.flips import Predictions
 
 
 def answers(pattern: str, model: str = "model", groups: Sequence[int] | None = None) -> Predictions:
-    """``answers("110")``: right, right, wrong."""
+    """``answers("110")``: correct, correct, wrong."""
     right = np.array([mark == "1" for mark in pattern])
     return Predictions(
         model=model,

@@ -1,4 +1,4 @@
-"""Models are compared sample by sample, whatever the order of their files."""
+"""Models are compared sample by sample, for every order of their files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_text_and_integer_ids_do_not_mix() -> None:
 
 
 def test_nothing_to_align() -> None:
-    assert refusal() == "predictions to compare must be of at least one model, got none"
+    assert refusal() == "predictions must be those of at least one model, got none"
 
 
 def test_one_model_alone_is_aligned() -> None:

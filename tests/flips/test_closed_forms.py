@@ -127,7 +127,7 @@ def test_clusters_that_flip_as_a_whole_are_as_good_as_one_sample_each():
 
 
 @pytest.mark.parametrize("size", [1, 6])
-def test_intervals_agree_with_the_bootstrap_where_flips_are_many(size):
+def test_intervals_agree_with_the_bootstrap_if_many_samples_flip(size):
     random = np.random.default_rng(3)
     groups = np.repeat(np.arange(1500), size)
     ease = np.repeat(random.random(1500), size)
@@ -160,7 +160,7 @@ def test_intervals_of_clusters_hold_the_true_rate(clusters, size, rate, alike):
     assert held / 600 >= 0.93
 
 
-def test_intervals_that_are_kept_are_those_that_are_computed_anew(monkeypatch):
+def test_cached_intervals_equal_computed_intervals(monkeypatch):
     generator = np.random.default_rng(0)
     samples = generator.integers(0, 60, 500)
     rates = np.where(samples > 0, generator.integers(0, 61, 500) % (samples + 1) / np.maximum(samples, 1), 0.0)

@@ -28,7 +28,7 @@ def predictions(logits, targets, model="m", ids=None):
 
 
 def logs(*probabilities):
-    """Logits whose softmax is this."""
+    """Return logits with this softmax."""
     return [math.log(each) for each in probabilities]
 
 

@@ -150,7 +150,7 @@ def test_difference_is_paired() -> None:
     low, high = accuracy_difference_interval(better, OLD)
     assert 0 < low < gain < high  # significant, though the two intervals of the accuracies overlap
     assert accuracy_interval(OLD)[1] > accuracy_interval(better)[0]
-    # the same answers: z^2 / (N + z^2) either way (Tango), never 0
+    # the same predictions: z^2 / (N + z^2) in both directions (Tango), never 0
     alike = 3.841459 / (400 + 3.841459)
     assert accuracy_difference_interval(OLD, shuffled(OLD, 4)) == pytest.approx((-alike, alike), abs=1e-6)
 

@@ -26,11 +26,11 @@ def test_no_discordant_sample_gives_one() -> None:
     assert mcnemar_exact(answers("1100"), answers("1100")) == 1.0
 
 
-def test_as_many_either_way_gives_one() -> None:
+def test_equal_counts_in_both_directions_give_one() -> None:
     assert mcnemar_exact(answers("1100"), answers("0011")) == pytest.approx(1.0)
 
 
-def test_of_clusters_each_has_one_vote() -> None:
+def test_each_cluster_has_one_vote() -> None:
     # Clusters 0 and 1 lose two samples each, cluster 2 gains one, cluster 3 loses one and gains one: 2 against 1.
     groups = [0, 0, 0, 1, 1, 1, 2, 2, 3, 3]
     old, new = answers("1111110010", "old", groups), answers("1001001001", "new", groups)

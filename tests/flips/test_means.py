@@ -1,4 +1,4 @@
-"""Intervals of means over pairs and seeds: what they reduce to, what they never do, and how often they hold."""
+"""Intervals of means over pairs and seeds: special cases, bounds, and coverage."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_seeds_and_clusters_are_crossed() -> None:
     expected = of_seed.var(ddof=1) / 6 + of_sample.var() / 400
     assert draws.var() == pytest.approx(expected, rel=0.05)
     assert draws.mean() == pytest.approx(values.mean(), abs=0.005)
-    # clusters drawn anew for each seed would give of_sample.var() / (6 * 400)
+    # clusters drawn separately for each seed would give of_sample.var() / (6 * 400)
     assert of_seed.var(ddof=1) / 6 + of_sample.var() / 2400 < 0.8 * expected
 
 

@@ -1,4 +1,4 @@
-"""Ids are ordered by fingerprints, and nothing depends on two of them being different."""
+"""Ids are ordered by fingerprints, and two ids may have the same fingerprint."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_same_ids_looks_at_the_texts_themselves_in_arrays_of_any_width():
     assert not same_ids(np.array(["a", "b"]), np.array(["b", "ax"]), position)
 
 
-def test_ids_with_the_same_fingerprint_are_still_told_apart(colliding):
+def test_ids_with_the_same_fingerprint_are_distinguished(colliding):
     first, other = named("a", ["cat", "dog", "owl"]), named("b", ["dog", "owl", "cat"])
     assert named("a", ["cat", "dog"]).id_order.tolist() == [0, 1]
     with pytest.raises(ArtifactError, match="different targets on 2 of 3"):

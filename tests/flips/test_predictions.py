@@ -55,7 +55,7 @@ IDS, ZEROS = np.arange(3), np.zeros(3, dtype=np.int64)
         ({"ids": np.array([0.5, 1.5, 2.5])}, "ids must be text or integers of shape [N], got float64 [3]"),
         ({"ids": np.array(["a", None, "b"], dtype=object)}, "ids must be text or integers of shape [N], got object"),
         ({"ids": IDS[:, None]}, "got int64 [3, 1]"),
-        ({"ids": IDS[:0]}, "at least one sample is required"),
+        ({"ids": IDS[:0]}, "ids must have at least one sample, got none"),
         ({"targets": ZEROS[:2]}, "targets must be integers of shape [3] like the ids, got int64 of shape [2]"),
         ({"predicted": np.zeros(3)}, "predicted must be integers of shape [3] like the ids, got float64"),
         ({"targets": np.array([0, -1, 0])}, "targets holds -1, but classes are numbered from 0"),
@@ -67,7 +67,7 @@ IDS, ZEROS = np.arange(3), np.zeros(3, dtype=np.int64)
         ({"logits": np.array([[0.0], [0.0], [1e300]])}, "1 samples have logits that are not finite, such as 2"),
     ],
 )
-def test_refuses_what_is_not_one_answer_for_each_sample(arguments: dict[str, np.ndarray], problem: str) -> None:
+def test_predictions_must_have_one_answer_per_sample(arguments: dict[str, np.ndarray], problem: str) -> None:
     with pytest.raises(ArtifactError) as caught:
         Predictions(**{"model": "m", "ids": IDS, "targets": ZEROS, "predicted": ZEROS, **arguments})
     message = str(caught.value)

@@ -45,7 +45,7 @@ def test_worked_by_hand() -> None:
     assert backward_error_compatibility(old, new) == pytest.approx(1 / 3, abs=1e-15)  # 1 of 3 errors is an old one
 
 
-def test_wrong_in_two_ways_is_no_flip() -> None:
+def test_two_different_mistakes_are_not_a_flip() -> None:
     targets = np.array([0])
     old = Predictions("old", np.arange(1), targets, np.array([1]))
     new = Predictions("new", np.arange(1), targets, np.array([2]))

@@ -143,6 +143,6 @@ def test_mean_over_no_pair_is_refused() -> None:
     "correctness",
     [np.zeros((2, 3)), np.zeros(3, dtype=bool), np.zeros((3, 4), dtype=bool), np.zeros((2, 0), dtype=bool)],
 )
-def test_correctness_that_is_no_matrix_of_booleans_is_refused(correctness: Any) -> None:
+def test_correctness_must_be_a_matrix_of_booleans(correctness: Any) -> None:
     with pytest.raises(ArtifactError, match="flip table: "):
         flip_table_from_correctness(["a", "b"], correctness)

@@ -1,4 +1,4 @@
-"""Losses as others call them: reductions, and inputs that do not fit."""
+"""Losses as users call them: reductions, and inputs that do not fit."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_shapes_that_do_not_fit_are_refused(name, logits, targets, reference, fo
         LOSSES[name]()(logits, targets, reference)
 
 
-def test_targets_that_are_no_classes_are_refused():
+def test_targets_must_be_classes():
     with pytest.raises(ValueError, match=r"targets must be classes as integers, got torch.float64"):
         losses.CrossEntropy()(LOGITS, TARGETS.double(), REFERENCE)
 

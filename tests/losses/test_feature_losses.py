@@ -109,7 +109,7 @@ def test_features_are_cut_or_padded_to_the_width():
     assert match(features, 4).tolist() == [[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 0.0]]
 
 
-def test_the_old_classifier_says_nothing_about_classes_it_lacks():
+def test_the_old_classifier_has_no_loss_on_classes_it_lacks():
     targets = np.array([0, 3, 2, 4, 1, 3])
     known = targets < 3
     values, gradient = run(BackwardCompatible(), FEATURES, targets)
@@ -128,7 +128,7 @@ def test_the_old_classifier_may_know_no_sample_of_the_batch():
 
 
 def test_the_loss_falls_while_the_new_features_move_to_the_old_ones_of_the_same_sample():
-    old = np.eye(6)  # the old model tells all samples apart
+    old = np.eye(6)  # the old model distinguishes all samples
     start = np.roll(old, 1, axis=1) + 0.1 * RANDOM.normal(size=(6, 6))  # each at the old place of another
     reference = replace(embedding(), features=torch.tensor(old))
     path = [start + part * (old - start) for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
@@ -148,7 +148,7 @@ def test_only_samples_with_another_label_are_negatives():
     assert (after[~same] != before[~same]).all()
 
 
-def test_without_any_other_label_there_is_nothing_to_tell_apart():
+def test_a_batch_with_a_single_label_has_no_contrast():
     values, gradient = run(RegressionAlleviating(), FEATURES, np.zeros(6, dtype=np.int64))
     np.testing.assert_allclose(values, 0, atol=1e-12)
     np.testing.assert_allclose(gradient, 0, atol=1e-12)
@@ -168,7 +168,7 @@ def test_a_tiny_temperature_does_not_overflow():
     (gradient,) = torch.autograd.grad(values.sum(), features)
     assert values.isfinite().all()
     assert gradient.isfinite().all()
-    # The largest term is all that counts then: the loss is how far the nearest negative is ahead, if at all.
+    # Only the largest term matters then: the loss is the lead of the nearest negative, or 0.
     new = FEATURES[:, :4] / np.linalg.norm(FEATURES[:, :4], axis=1, keepdims=True)
     old = OLD_FEATURES / np.linalg.norm(OLD_FEATURES, axis=1, keepdims=True)
     other = TARGETS[:, None] != TARGETS

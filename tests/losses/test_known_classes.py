@@ -1,4 +1,4 @@
-"""A reference that knows fewer classes speaks about those, and about nothing else."""
+"""A reference with fewer classes affects only those classes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_no_distance_pulls_at_the_logits_of_added_classes(name):
 
 @pytest.mark.parametrize("loss", [GatedDistillation(), DynamicFocalDistillation(), Naive()], ids=str)
 def test_a_sample_that_an_added_class_has_taken_over_is_seen(loss):
-    """New logits [2, 1, 9] with label 0, which the old model has correct: the added class 2 made a negative flip."""
+    """New logits [2, 1, 9], label 0, on which the old model is correct: the added class 2 causes a negative flip."""
     logits, targets, reference = np.array([[2.0, 1.0, 9.0]]), np.array([0]), np.array([[2.5, 0.0]])
     values, gradient = run(loss, logits, targets, reference)
     assert values[0] > 0
@@ -77,7 +77,7 @@ def test_a_sample_that_an_added_class_has_taken_over_is_seen(loss):
 
 
 def test_the_gates_compare_probabilities_and_answers_among_all_classes():
-    """Among the known classes the network is surer of the label than the reference; among all of them it is not."""
+    """The network gives the label more probability than the reference, among the known classes but not among all."""
     logits, targets, reference = np.array([[4.0, 0.0, 3.9]]), np.array([0]), np.array([[2.0, 0.0]])
     surer = 1 / (1 + np.exp(-4.0)) > 1 / (1 + np.exp(-2.0)) > np.exp(4.0) / np.exp(logits[0]).sum()
     assert surer

@@ -30,7 +30,7 @@ from tests.losses.differences import central_differences
 RANDOM = np.random.default_rng(0)
 LOGITS = RANDOM.normal(size=(6, 5)) * 2
 REFERENCE = RANDOM.normal(size=(6, 5)) * 2
-# The reference is right on the first three samples and wrong on the others.
+# The reference is correct on the first three samples and wrong on the others.
 TARGETS = np.where(np.arange(6) < 3, REFERENCE.argmax(1), (REFERENCE.argmax(1) + 1) % 5)
 RIGHT = np.array([1.0, 1, 1, 0, 0, 0])
 # These two follow from the draws.
@@ -107,7 +107,7 @@ def run(loss, logits=LOGITS):
     return values.detach().numpy(), gradient.numpy()
 
 
-def test_no_sample_of_the_cases_lies_near_to_where_a_gate_switches():
+def test_no_sample_of_the_cases_is_near_the_threshold_of_a_gate():
     rows = np.arange(6)
     ahead = cross_entropy(REFERENCE, TARGETS) - cross_entropy(LOGITS, TARGETS)
     highest = np.sort(LOGITS, axis=1)[:, -2:]
@@ -218,7 +218,7 @@ def test_top_k_chooses_classes_for_each_sample_and_never_samples():
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_every_loss_is_one_number_a_sample_and_does_not_see_the_others(name):
+def test_every_loss_has_one_number_per_sample_independent_of_the_others(name):
     loss = LOSSES[name]()
     whole, _ = run(loss)
     assert whole.shape == (6,)

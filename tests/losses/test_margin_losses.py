@@ -94,7 +94,7 @@ def test_the_hinge_bounds_the_flips_from_above(rows, margin, seed):
     np.testing.assert_allclose(values, flip_hinge(logits, targets, reference, margin), atol=1e-12)
 
 
-def test_the_hinge_sees_a_flip_to_an_added_class():
+def test_the_hinge_counts_a_flip_to_an_added_class():
     logits, reference, target = np.array([[2.0, 1.0, 9.0]]), np.array([[1.0, 0.0]]), np.array([0])
     values, gradient = run(FlipHinge(), logits, target, reference)
     assert values.tolist() == [8.0]  # 1 - (2 - 9)

@@ -1,4 +1,4 @@
-"""A weight means the same at any number of classes: no term outgrows cross-entropy as classes are added."""
+"""A weight means the same for any number of classes: no term grows faster than cross-entropy."""
 
 from __future__ import annotations
 

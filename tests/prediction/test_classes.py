@@ -1,4 +1,4 @@
-"""Which output is which class: by name, by number where that is well known, and never by guessing."""
+"""Which output is which class: by name, by number if the order is well known, and never by guessing."""
 
 from __future__ import annotations
 

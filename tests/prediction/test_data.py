@@ -116,7 +116,7 @@ def test_folders_that_cannot_be_used_are_refused(tmp_path, spoil, problem):
         read(root)
 
 
-def test_the_other_splits_need_somebody_who_divides_the_data(tmp_path):
+def test_an_npz_without_a_configuration_has_only_the_report_split(tmp_path):
     write_arrays(tmp_path / "data.npz")
     with pytest.raises(ConfigurationError, match="the search split must be one of a configuration or a run"):
         read(tmp_path / "data.npz", "search")

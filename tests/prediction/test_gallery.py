@@ -1,4 +1,4 @@
-"""A gallery in one call: from files or predictions, and without torch for what needs none."""
+"""A gallery in one call: from files or predictions, and without torch if torch is not needed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_arrays_in_an_npz_are_shown(tmp_path):
     assert [flip.sample for flip in found.flips] == ["test/1", "test/8"]
 
 
-def test_what_is_asked_for_wrongly_is_refused_before_the_work(photos):
+def test_wrong_arguments_are_refused_before_the_work(photos):
     (photos.parent / "page.html").write_text("precious")
     for options, problem in [
         ({"out": photos.parent / "page.htm"}, r"`out` must end in \.html, got"),

@@ -1,4 +1,4 @@
-"""What predicts, by every name it can be given, and what is refused."""
+"""Models under every name that `predict` accepts, and names that are refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_folder_that_happens_to_be_called_like_a_network_is_not_taken_for_a_fa
         load_classifier("squeezenet1_1")
 
 
-def test_what_is_no_member_is_refused_with_those_there_are(finished_run, tmp_path):
+def test_an_unknown_member_is_refused_with_the_known_members(finished_run, tmp_path):
     with pytest.raises(ConfigurationError, match=r'no member "smal"; did you mean "small"\? \(members: small, medium'):
         load_classifier(f"{finished_run}:smal")
     with pytest.raises(ConfigurationError, match=rf"must be named, one of {finished_run}:small, "):
@@ -88,11 +88,14 @@ def changed(source, path, **entries):
         ({"regnas.classes": "[" * 100_000}, r"regnas\.classes in its metadata is not JSON"),
         ({"regnas.classes": "[1, 2, 3]"}, r"regnas\.classes in its metadata must be a list of names"),
         ({"regnas.classes": '["a", "a", "b"]'}, "has a name twice"),
-        ({"regnas.classes": '["a", "b"]'}, r"gives logits .* its metadata name 2 classes"),
+        ({"regnas.classes": '["a", "b"]'}, r"must give logits of 2 classes, as its metadata say, got .*"),
         ({"regnas.input_shape": "[3, 8]"}, r"regnas\.input_shape in its metadata must be \[C, H, W\], got \[3, 8\]"),
         ({"regnas.input_shape": "[3, 8, -8]"}, r"must be \[C, H, W\]"),
-        ({"regnas.input_shape": "[3, 16, 16]"}, r"takes images \['batch', 3, 8, 8\], its metadata say \[batch, 3, 16"),
-        ({"regnas.preprocessing": '{"mean": [0.5], "std": [0.5]}'}, "for 1 channels, its input has 3"),
+        (
+            {"regnas.input_shape": "[3, 16, 16]"},
+            r"must take images \[batch, 3, 16, 16\], as its metadata say, got \['batch', 3, 8, 8\]",
+        ),
+        ({"regnas.preprocessing": '{"mean": [0.5], "std": [0.5]}'}, "must be for 3 channels, got 1"),
         ({"regnas.preprocessing": '{"mean": [0.5]}'}, "the preprocessing .* cannot be used"),
         ({"regnas.preprocessing": "[]"}, "the preprocessing .* cannot be used"),
     ],
@@ -112,7 +115,7 @@ def test_a_foreign_file_is_refused_with_all_that_it_lacks(brightness_onnx, tmp_p
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00damaged" * 50, None])
-def test_what_is_no_onnx_file_is_refused(brightness_onnx, tmp_path, content, capfd):
+def test_a_file_that_is_not_onnx_is_refused(brightness_onnx, tmp_path, content, capfd):
     path = tmp_path / "m.onnx"
     path.write_bytes(brightness_onnx.read_bytes()[:-40] if content is None else content)
     with pytest.raises(ArtifactError, match=r"m\.onnx is damaged or not an ONNX file|m\.onnx lacks"):
@@ -131,7 +134,7 @@ def test_weights_in_other_files_are_not_followed(brightness_onnx, tmp_path, hidd
     tensor.external_data.add(key="location", value="../../etc/passwd")
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     first = "a constant" if hidden else "linear.weight"
-    with pytest.raises(ArtifactError, match=f"keeps weights in other files, first {first}: export it as one file"):
+    with pytest.raises(ArtifactError, match=f"got some in other files, first {first}. Export it as one file"):
         load_classifier(str(tmp_path / "m.onnx"))
 
 
@@ -145,7 +148,7 @@ def test_without_the_packages_it_says_what_to_install(brightness_onnx, monkeypat
         return original(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(EnvironmentProblem, match=rf"needs {missing}: pip install 'regnas\[onnx\]'"):
+    with pytest.raises(EnvironmentProblem, match=rf"needs {missing}. Run: pip install 'regnas\[onnx\]'"):
         load_classifier(str(brightness_onnx))
 
 
@@ -166,7 +169,7 @@ def test_a_network_of_torchvision_comes_with_its_weights_and_their_evaluation(ch
     assert not classifier.network.training
 
 
-def test_every_published_evaluation_is_understood():
+def test_every_published_evaluation_transform_can_be_read():
     from regnas.networks import TorchvisionModel
 
     picture = Image.fromarray(np.random.default_rng(1).integers(0, 256, (301, 270, 3), dtype=np.uint8))
@@ -192,14 +195,14 @@ def test_without_a_network_one_line_says_which_file_goes_where(checkpoints):
         (
             "../etc/passwd",
             None,
-            "a model is FOLDER:MEMBER of a family, FOLDER:METHOD of an update",
+            "A model must be FOLDER:MEMBER of a family, FOLDER:METHOD of an update",
         ),
         ("resnet18", "IMAGENET1K_V9", 'resnet18 has no weights "IMAGENET1K_V9"'),
         ("m.onnx", "DEFAULT", "weights must belong to a model of torchvision, got DEFAULT for m.onnx"),
         ("run:small", "DEFAULT", "weights must belong to a model of torchvision, got DEFAULT for run:small"),
     ],
 )
-def test_names_that_mean_nothing_are_refused(source, weights, problem):
+def test_unknown_names_are_refused(source, weights, problem):
     with pytest.raises(ConfigurationError) as caught:
         load_classifier(source, weights)
     assert problem in str(caught.value)

@@ -23,7 +23,7 @@ def answers(
     wrong_logits: Mapping[int, float] | None = None,
     groups: Sequence[int] | None = None,
 ) -> Predictions:
-    """``answers("110")``: right, right, wrong (class 1). With ``wrong_logits``, what class 1 has over the label."""
+    """``answers("110")``: correct, correct, wrong (class 1). With ``wrong_logits``, what class 1 has over the label."""
     right = np.array([mark == "1" for mark in pattern])
     logits = None
     if wrong_logits is not None:

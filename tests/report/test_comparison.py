@@ -146,9 +146,9 @@ def test_verdict_names_the_members_whose_accuracy_differs() -> None:
 
 
 def test_contents_that_are_not_parallel_are_refused() -> None:
-    with pytest.raises(ValueError, match='method "b" has 2 predictions for 3 members'):
+    with pytest.raises(ValueError, match='predictions of method "b" must be one per member, 3, got 2'):
         contents(method("family", FAMILY), method("b", BASELINE[:2]))
-    with pytest.raises(ValueError, match="same name"):
+    with pytest.raises(ValueError, match="names of members must differ"):
         contents(method("family", FAMILY), members=("small", "small", "large"))
-    with pytest.raises(ValueError, match="at least the family"):
+    with pytest.raises(ValueError, match="must have a family"):
         contents(method("family", FAMILY), methods=())

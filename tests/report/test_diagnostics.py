@@ -1,4 +1,4 @@
-"""Which samples flip, as the reports tell and draw it."""
+"""Which samples flip, as the reports describe and draw it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVIL = '"><script>alert(1)</script>'
 
 
 def answered(chances, model):
-    """Logits whose softmax these are; class 0 is the label of every sample."""
+    """Return logits with these softmax values; class 0 is the label of every sample."""
     logits = np.log(np.array(chances, dtype=np.float32))
     targets = np.zeros(len(logits), dtype=np.int64)
     return Predictions(model, sample_ids(len(logits)), targets, logits.argmax(axis=1), logits)
@@ -41,7 +41,7 @@ def diagnostics():
     )
 
 
-def test_what_one_sees_is_said_in_words(diagnostics):
+def test_the_findings_are_described_in_sentences(diagnostics):
     text = summary(diagnostics)
     # the entropy of sample 0 is between those of 2 (larger, as 0.3 and 0.6 are more even with 0.1) and 1
     assert text.startswith("No treatment: of 1 negative flips from old to new, ")
@@ -64,7 +64,7 @@ def test_ranks_from_five_on_are_shown_together():
     assert share_by_rank(Mistakes(10, ranks, ranks, margins, margins)) == [0, 0.4, 0.1, 0.1, 0.3, 0.1]
 
 
-def test_without_logits_there_is_nothing_to_say():
+def test_without_logits_no_findings_are_described():
     bare = OLD.answered_by("bare", OLD.predicted)
     assert diagnostics_of("old", "new", [("none", "No treatment", diagnose([(bare, NEW)]))]) is None
     assert diagnostics_markdown(None) == ""
@@ -107,7 +107,7 @@ def test_the_report_of_an_update_shows_the_diagnostics_and_the_epochs(diagnostic
     assert not page.attributes("script")
 
 
-def test_of_many_methods_a_few_are_told_in_words():
+def test_of_many_methods_only_a_few_are_described_in_sentences():
     text = flips_by_epoch_in_words([course(f"method {number}", 0.1, 0.05) for number in range(9)])
     assert "method 3" in text
     assert "method 4" not in text

@@ -96,5 +96,5 @@ def test_nothing_to_show_without_flips_or_with_one_member() -> None:
 def test_sample_that_the_split_lacks_is_refused() -> None:
     other = split(5, ids=np.array(["a", "b", "c", "d", "e"]))
     assert other.images.dtype == torch.uint8
-    with pytest.raises(ArtifactError, match="3 of 3 predicted samples are not in the report split, such as sample-01"):
+    with pytest.raises(ArtifactError, match="must be in the report split, got 3 of 3 that are not, such as sample-01"):
         worst_flips(three_members(report_split=other))

@@ -151,7 +151,7 @@ def test_family_without_flips_says_so(tmp_path: Path) -> None:
     assert page.attributes("img") == []
 
 
-def test_sample_names_that_are_no_text_do_not_cost_the_report(tmp_path: Path) -> None:
+def test_a_report_is_written_if_sample_names_are_not_valid_unicode(tmp_path: Path) -> None:
     made = contents(method("family", FAMILY), facts={"Folder": "caf\udce9"})
     write_report(made, tmp_path)
     assert r"caf\udce9" in (tmp_path / "index.html").read_text()

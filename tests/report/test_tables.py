@@ -72,7 +72,7 @@ def test_terminal_table_of_three_members_fits_into_100_columns_on_one_line_a_met
     assert "…" not in shown
 
 
-def test_names_are_no_markup_in_the_terminal() -> None:
+def test_names_are_not_markup_in_the_terminal() -> None:
     shown = printed(compare(contents(method("family", FAMILY, "[red]x[/red]"), title="[bold]run")))
     assert "[red]x[/red]" in shown
     assert "[bold]run" in shown

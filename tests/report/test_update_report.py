@@ -146,7 +146,7 @@ def test_names_cannot_inject_markup_nor_lead_out_of_the_folder(tmp_path: Path) -
     assert len(list((tmp_path / "report").iterdir())) == len(FILES) + 2  # the curve of the sweep, twice
 
 
-def test_names_that_are_no_text_do_not_cost_the_report(tmp_path: Path) -> None:
+def test_a_report_is_written_if_names_are_not_valid_unicode(tmp_path: Path) -> None:
     write_update_report(update(none(), facts={"Folder": "caf\udce9"}), tmp_path)
     assert r"caf\udce9" in (tmp_path / "index.html").read_text()
     assert json.loads((tmp_path / "update.json").read_text())["facts"] == {"Folder": "caf\udce9"}

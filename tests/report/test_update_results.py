@@ -135,7 +135,7 @@ def test_a_file_of_another_shape_is_refused_with_the_key(tmp_path: Path, place: 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [("[]", "update.json is damaged: it holds no table"), ("{", "update.json is damaged: it is not JSON")],
+    [("[]", "update.json is damaged: it must hold a table, got list"), ("{", "update.json is damaged: it is not JSON")],
 )
 def test_a_file_that_is_something_else_is_refused(tmp_path: Path, content: str, problem: str) -> None:
     (tmp_path / "update.json").write_text(content)

@@ -169,14 +169,14 @@ def test_sweep_is_a_table_with_the_chosen_value_marked(chosen: float | None) -> 
     assert printed(results).count("(chosen)") == (chosen is not None)
 
 
-def test_methods_of_the_same_title_are_told_apart_by_their_labels() -> None:
+def test_methods_with_the_same_title_are_distinguished_by_their_labels() -> None:
     twice = [method("elodi", [(0.2,), (0.1,)], [(0.04,)], title="ELODI", label=label) for label in ("m2", "m4")]
     [rows] = tables(update_markdown(update(*twice)))
     assert [row[0] for row in rows[1:]] == ["ELODI (m2)", "ELODI (m4)"]
 
 
 @pytest.mark.parametrize("models", [(EVIL, "new"), (EVIL, "b", "c")])
-def test_names_are_no_markup(models: tuple[str, ...]) -> None:
+def test_names_are_not_markup(models: tuple[str, ...]) -> None:
     pairs = len(models) * (len(models) - 1) // 2
     evil = method("none", [(0.1, 0.1)] * len(models), [(0.1, 0.1)] * pairs, models=models, title=EVIL, description=EVIL)
     results = update(

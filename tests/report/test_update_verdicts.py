@@ -1,4 +1,4 @@
-"""The sentences: what is said must follow from the intervals, the seeds and the noise floor."""
+"""The sentences of the report must follow from the intervals, the seeds and the noise floor."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_clear_winner_has_the_fewest_flips_among_those_that_do_not_err_more() ->
     ]
 
 
-def test_nothing_better_names_the_closest() -> None:
+def test_if_no_method_is_better_the_closest_is_named() -> None:
     headline, floor, seeds = update_verdict(
         update(
             none(),
@@ -118,7 +118,7 @@ def fine_tuned(name: str, flips: float, to_tuned: float, error_gap: Difference |
     return with_pairs(made, {"nfr_difference_to_none": difference(flips - 0.042)})
 
 
-def test_fine_tuning_methods_have_to_beat_fine_tuning_as_well() -> None:
+def test_fine_tuning_methods_must_also_beat_fine_tuning() -> None:
     tuning = treated("tuning", (0.020, 0.020), difference(-0.022))
     better, same = fine_tuned("better", 0.010, -0.010), fine_tuned("same", 0.019, -0.001)
     headline, field, *_ = update_verdict(update(none(), tuning, better, same))
@@ -128,11 +128,11 @@ def test_fine_tuning_methods_have_to_beat_fine_tuning_as_well() -> None:
         "than fine-tuning. Its error rate" in headline
     )
     assert field.startswith("2 of 3 methods have significantly fewer flips than their counterparts without a signif")
-    # "same" flips least of all here, but no less than fine-tuning: fine-tuning has the credit
+    # "same" flips least of all here, but no less than fine-tuning: the gain is due to fine-tuning
     assert update_verdict(update(none(), tuning, same))[0].startswith("tuning has the fewest negative flips")
 
 
-def test_errors_are_judged_against_no_treatment_whatever_the_counterpart() -> None:
+def test_errors_are_compared_with_no_treatment_for_every_counterpart() -> None:
     price = fine_tuned("price", 0.010, -0.010, error_gap=difference(0.0))  # no more errors than fine-tuning has
     price = replace(price, error_rate_difference_to_none=difference(0.02))
     headline, sentence, *_ = update_verdict(update(none(), price))

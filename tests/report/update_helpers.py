@@ -161,7 +161,7 @@ def realistic(count: int = 22, models: Sequence[str] = ("old", "new"), seeds: in
 
 
 def with_front(methods: Sequence[MethodResult]) -> list[MethodResult]:
-    """By definition: on the front is what no other method beats in both."""
+    """By definition: a method is on the front if no other method is better in both."""
     places = [(each.error_rate.mean, fmean(pair.nfr.mean for pair in each.pairs)) for each in methods]
     return [
         replace(made, on_front=not any(e <= error and f <= flips and (e, f) != (error, flips) for e, f in places))

@@ -31,7 +31,7 @@ def tables(folder):
 
 
 def reconfigure(run, change):
-    """Change the configuration that a run remembers."""
+    """Change the configuration that a run has recorded."""
     facts = json.loads((run / "run.json").read_text())
     change(facts["configuration"])
     facts["digest"] = digest_of(facts["configuration"])
@@ -143,7 +143,7 @@ def test_an_interrupt_from_the_keyboard_leaves_a_run_that_resumes_to_the_same_by
 
 
 def test_members_are_predicted_once_and_the_draws_of_the_training_are_not_repeated(run_copy, finished_run, monkeypatch):
-    """The family is exported anew and reported, from a run that has counted its training."""
+    """The family is exported again and reported, from a run that has counted its training."""
     from regnas.runs import job
 
     shutil.rmtree(run_copy / "family")
@@ -165,7 +165,10 @@ def test_members_are_predicted_once_and_the_draws_of_the_training_are_not_repeat
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda config: regnas.run(config, resume=True, overwrite=True), "`resume` and `overwrite` exclude each other"),
+        (
+            lambda config: regnas.run(config, resume=True, overwrite=True),
+            "only one of `resume` and `overwrite` must be set",
+        ),
         (lambda config: regnas.run(config, until="polish"), 'until must be one of train, search, .* got "polish"'),
         (lambda config: regnas.run(config, executor="threads"), '`executor` must be inline, .* got "threads"'),
         (lambda config: regnas.run(config, set=["epochs"]), '`set` must be KEY=VALUE, .* got "epochs"'),
@@ -186,7 +189,7 @@ def test_what_cannot_be_is_raised_before_anything_is_written(tmp_path, monkeypat
 
 
 def test_a_folder_that_is_not_a_run_is_not_opened(tmp_path):
-    with pytest.raises(ArtifactError, match=r"is not a run folder: it has no run\.json"):
+    with pytest.raises(ArtifactError, match=r"must be a run folder with run\.json, got none"):
         regnas.open_run(tmp_path)
 
 
@@ -210,7 +213,7 @@ def test_a_request_that_is_refused_after_the_data_are_loaded_is_not_remembered(r
     ("request_", "problem"),
     [
         (lambda run: regnas.run(run, resume=True, add_budgets=["x"]), 'a budget must be .*, got "x"'),
-        (lambda run: regnas.run(run, resume=True, add_budgets=["small=150k"]), "has a budget of this name"),
+        (lambda run: regnas.run(run, resume=True, add_budgets=["small=150k"]), "the name must be new"),
         (lambda run: regnas.polish(run, alpha=2.0), "alpha must be between 0"),
         (lambda run: regnas.polish(run, set={"polish.epochs": 0}), "epochs must be at least 1"),
     ],
@@ -225,10 +228,10 @@ def test_options_are_checked_before_the_data_are_loaded(run_copy, request_, prob
 
 @pytest.mark.parametrize("named", ["folder", "configuration and out", "configuration in its working folder"])
 @pytest.mark.parametrize("reported", [True, False])
-def test_a_report_that_exists_is_written_anew_however_the_run_is_named(
+def test_an_existing_report_is_rewritten_for_every_way_to_name_the_run(
     finished_run, tmp_path, monkeypatch, named, reported
 ):
-    """Only which stage a request goes to; that the report is new, the tests of the commands show."""
+    """Only which stage a request goes to; the tests of the commands check that the report is new."""
     run = shutil.copytree(finished_run, tmp_path / "runs" / "tiny", ignore=shutil.ignore_patterns("trainings"))
     if not reported:
         shutil.rmtree(run / "report")

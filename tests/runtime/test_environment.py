@@ -1,4 +1,4 @@
-"""Failures of the machine are found in whatever a library makes of them."""
+"""Failures of the machine are recognized inside the exceptions of libraries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_failures_of_the_machine_are_problems_of_the_environment(error):
     assert caught.value.exit_code == 5
 
 
-def test_a_full_disk_in_sqlite_is_no_damaged_file(tmp_path):
+def test_a_full_disk_in_sqlite_is_not_a_damaged_file(tmp_path):
     connection = sqlite3.connect(tmp_path / "study.db")
     connection.execute("create table t (x)")
     pages = connection.execute("pragma page_count").fetchone()[0]

@@ -119,7 +119,7 @@ assert read_json(Path(sys.argv[1])) == {"name": "naïve → 模型"}
 """
 
 
-def test_json_is_utf_8_whatever_the_locale_is(tmp_path):
+def test_json_is_utf_8_in_every_locale(tmp_path):
     strict = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
     subprocess.run([sys.executable, *strict, "-c", UNICODE, tmp_path / "x.json"], check=True)
     assert "naïve → 模型" in (tmp_path / "x.json").read_bytes().decode("utf-8")
@@ -161,7 +161,7 @@ def test_every_changed_value_of_a_sealed_file_is_found(tmp_path):
     files.write_sealed_json(path, table)
     assert files.read_sealed_json(path) == {"a": 1.5, "b": {"c": [1, None]}, "3": "é"}
     path.write_text(path.read_text().replace("1.5", "1.4"))
-    with pytest.raises(ArtifactError, match=r"x\.json is damaged: its content is not what its own digest says"):
+    with pytest.raises(ArtifactError, match=r"x\.json is damaged: its content does not match its own digest"):
         files.read_sealed_json(path)
 
 
@@ -175,7 +175,7 @@ def test_files_of_earlier_versions_have_no_digest(tmp_path):
 @pytest.mark.parametrize("content", ["3", '{"entries": "a"}', "[1]", '{"a": []}', "null", '[["a"]]'])
 def test_a_list_has_entries_of_one_kind(tmp_path, content):
     (tmp_path / "x.json").write_text(content)
-    with pytest.raises(ArtifactError, match=r"x\.json is damaged: it (must hold a list of texts|holds no table)"):
+    with pytest.raises(ArtifactError, match=r"x\.json is damaged: it must hold a (list of texts|table, got .*)"):
         files.read_sealed_list(tmp_path / "x.json", str, "texts")
 
 
@@ -188,7 +188,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused_by_name(tmp_path):
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", str(2**63), str(-(2**63) - 1), "9" * 5000])
-def test_numbers_that_64_bits_cannot_hold_are_no_json(tmp_path, number):
+def test_numbers_of_more_than_64_bits_are_refused(tmp_path, number):
     (tmp_path / "a.json").write_text(f'{{"steps": [{number}]}}')
     with pytest.raises(ArtifactError, match="numbers must fit into 64 bits"):
         files.read_json(tmp_path / "a.json")

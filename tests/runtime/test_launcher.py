@@ -1,4 +1,4 @@
-"""torchrun that is killed takes its processes with it; here another program takes its place."""
+"""If torchrun is killed, its processes end too; another program stands in for torchrun here."""
 
 from __future__ import annotations
 

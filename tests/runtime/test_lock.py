@@ -30,7 +30,7 @@ def write(handle, name):
 
 
 @pytest.mark.parametrize("earlier", [False, True])
-def test_a_refusal_waits_for_the_name_of_a_holder_that_has_just_begun(tmp_path, earlier):
+def test_a_refusal_waits_for_the_name_of_a_holder_that_has_just_started(tmp_path, earlier):
     if earlier:  # a holder that was killed
         ended = subprocess.Popen([sys.executable, "-c", ""])
         ended.wait()

@@ -25,7 +25,7 @@ def test_the_least_recently_used_value_is_dropped_first():
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 12)), max_size=40), st.integers(0, 20))
-def test_kept_values_never_take_more_than_the_limit_but_for_a_single_one(asked, limit):
+def test_kept_values_never_exceed_the_limit_except_a_single_value(asked, limit):
     cache = BoundedCache(limit, size_of=len)
     sizes = {}
     for key, size in asked:
@@ -56,7 +56,7 @@ def test_a_lazy_mapping_makes_only_what_is_asked_for():
 
 
 @pytest.mark.parametrize(("variable", "found"), [("/elsewhere", "/elsewhere/regnas"), ("", "/home/me/.cache/regnas")])
-def test_the_cache_folder_is_where_the_user_wants_caches(monkeypatch, variable, found):
+def test_the_cache_folder_follows_the_environment_of_the_user(monkeypatch, variable, found):
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("XDG_CACHE_HOME", variable)
     assert str(cache_folder()) == found

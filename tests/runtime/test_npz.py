@@ -1,4 +1,4 @@
-"""Arrays from an npz file, honest, damaged or meant to harm."""
+"""Arrays from an npz file: valid, damaged or malicious."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_other_kind_or_dimensions_than_asked_for(path: Path, array: Any, spec: A
     ],
 )
 @pytest.mark.parametrize("spec", [ArraySpec(), ArraySpec("Uiu")], ids=["any kind", "some kinds"])
-def test_header_that_lies(path: Path, lie: bytes, problem: str, spec: ArraySpec) -> None:
+def test_false_header(path: Path, lie: bytes, problem: str, spec: ArraySpec) -> None:
     packed(path, lie)
     message = refusal(path, {"a": spec})
     assert 'array "a"' in message
@@ -262,7 +262,7 @@ def test_a_bomb_is_refused_before_it_expands(path: Path) -> None:
     assert "numpy.savez" in message
 
 
-def test_a_directory_that_lies_about_both_sizes_does_not_pass_for_an_uncompressed_file(path: Path) -> None:
+def test_a_directory_with_two_false_sizes_does_not_count_as_uncompressed(path: Path) -> None:
     packed(path, npy(header("(100000000,)", "|u1"), bytes(8)))
     content = path.read_bytes()
     directory = content.index(b"PK\x01\x02")

@@ -1,4 +1,4 @@
-"""Names of others cannot control a terminal or break a format."""
+"""Foreign names cannot control a terminal or break a format."""
 
 from __future__ import annotations
 

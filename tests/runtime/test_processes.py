@@ -90,7 +90,7 @@ def test_devices_that_are_not_enough_for_all_are_refused(monkeypatch, devices, w
 
 @pytest.mark.parametrize(("rank", "lines"), [("0", 1), ("1", 0)])
 @pytest.mark.parametrize("command", ["search", "update", "compare", "list"])
-def test_what_is_the_work_of_one_process_is_refused_to_several_in_one_line(monkeypatch, capsys, command, rank, lines):
+def test_single_process_commands_refuse_several_processes_in_one_line(monkeypatch, capsys, command, rank, lines):
     for name, value in (VARIABLES | {"RANK": rank}).items():
         monkeypatch.setenv(name, value)
     assert exit_code([command, "digits"]) == 2

@@ -31,7 +31,7 @@ def test_mapped_tensors_are_those_that_safetensors_reads(tmp_path_factory, tenso
         assert opened.metadata() == {"a": "<1>", "b": "é"}
 
 
-def test_metadata_is_written_in_one_order_whatever_the_order_given():
+def test_metadata_is_written_in_one_order_for_every_given_order():
     content = save({"x": np.zeros(3, dtype=np.float32)})
     metadata = {str(number): "text" for number in range(20)}
     assert with_metadata(content, metadata) == with_metadata(content, dict(reversed(metadata.items())))
@@ -67,7 +67,7 @@ def entry(shape, offsets, dtype="F32"):
         (file_of({"x": entry([2], [0, 8]), "y": entry([1], [4, 8])}), "begins at byte"),
     ],
 )
-def test_a_header_that_lies_is_refused_before_anything_is_allocated(tmp_path, content, problem):
+def test_a_false_header_is_refused_before_anything_is_allocated(tmp_path, content, problem):
     path = tmp_path / "x.safetensors"
     path.write_bytes(content)
     with pytest.raises(ArtifactError, match="is not a safetensors file") as refused:

@@ -1,4 +1,4 @@
-"""Temporary files of dead writers go; those of living ones, and all other files, stay."""
+"""Temporary files of dead writers are removed; those of living writers, and all other files, are kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def name_of_a_dead_writer(name="run.json"):
     return writer(name).communicate()[0].strip()
 
 
-def test_the_next_owner_of_the_lock_removes_what_the_dead_left_and_nothing_else(tmp_path):
+def test_the_next_owner_of_the_lock_removes_only_files_of_dead_processes(tmp_path):
     below = tmp_path / "supernet"
     below.mkdir()
     dead = below / name_of_a_dead_writer("step-18.safetensors")

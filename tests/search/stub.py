@@ -10,7 +10,7 @@ SAMPLES = 60
 
 
 class StubEvaluator:
-    """Every architecture is correct on the first half of the samples, and on half of the others by chance, for ever."""
+    """Every architecture is correct on the first half of the samples, and on a fixed random half of the others."""
 
     def __init__(self):
         self.evaluated = 0

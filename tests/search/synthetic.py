@@ -1,4 +1,4 @@
-"""A search whose truth is known: what candidates are worth comes from a formula."""
+"""A search with a known optimum: the rewards of candidates come from a formula."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _effects(choices, random):
 
 
 def play(algorithm, space, budget, candidates, tell, seed=0):
-    """As the search does it: whole generations, each from its own random numbers, until there is nothing left."""
+    """As in a search: whole generations, each from its own random numbers, until no candidate is left."""
     told = []
     while len(told) < candidates:
         asked = algorithm.ask(space, budget, told, Random(f"{seed}/{len(told)}"))

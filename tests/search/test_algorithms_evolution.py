@@ -65,7 +65,7 @@ def test_children_resemble_their_parents():
 
 
 def test_a_mutation_can_change_the_resolution():
-    """Of parents with one resolution alone, children with others come by mutation and not by mixing."""
+    """If all parents have one resolution, children get other resolutions by mutation, not by mixing."""
     space, budget = sized_space(), Budget(30, 200)
     inside = [network for network in enumerate_space(space) if space.cost(network) in budget]
     parents = Random(0).sample([network for network in inside if network.resolution == 2], 8)
@@ -76,7 +76,7 @@ def test_a_mutation_can_change_the_resolution():
     assert all(mixing.offspring(space, parents, Random(seed)).space(space).resolutions == (2,) for seed in range(50))
 
 
-def test_where_all_near_children_are_known_the_neighborhood_grows():
+def test_if_all_near_children_are_known_the_neighborhood_grows():
     """One changed block is all that chance gives here, and all such children of the two parents are known."""
     parent = BudgetSampler(SPACE, BUDGET).sample(Random(4))
     parents = [parent, next(filter(SPACE.holds, one_block_changed(SPACE, parent)))]
@@ -105,7 +105,7 @@ def differences(one, other):
     return sum(a != b for a, b in zip(one.blocks(), other.blocks(), strict=True))
 
 
-def test_the_resolution_mutates_as_often_as_it_is_told():
+def test_the_resolution_mutates_with_its_own_probability():
     space = sized_space()
     parent = next(network for network in enumerate_space(space) if network.resolution == 2)
 

@@ -46,7 +46,7 @@ def test_the_surrogate_learns_an_effect_that_does_not_grow_along_a_gene():
     assert spearmanr(predicted, [fives(each) for each in new]).statistic > 0.9
 
 
-def test_the_surrogate_sees_what_multiply_adds_are_worth():
+def test_the_surrogate_learns_the_effect_of_multiply_adds():
     """In a wide window, with a reward that is nothing but the size."""
     sampler, random = BudgetSampler(SPACE, Budget(0, SPACE.macs_range[1])), Random(0)
     networks = [sampler.sample(random) for _ in range(80)]
@@ -63,7 +63,7 @@ def test_what_the_predictor_chooses_is_better_than_what_evolution_breeds_from_th
 
 
 def test_the_share_that_explores_is_not_ranked():
-    """All of it exploring, a generation is no better than what evolution breeds."""
+    """A generation that only explores is not better than one of evolution."""
     told = told_fives(60, 0)
     ranked, explored = (
         np.mean(

@@ -1,4 +1,4 @@
-"""An algorithm that is guided by what it was told has to find more than chance does."""
+"""An algorithm that uses earlier results must find more than random search."""
 
 from __future__ import annotations
 

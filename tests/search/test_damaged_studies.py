@@ -1,4 +1,4 @@
-"""Databases in which a value was changed: by a flipped bit, or by something else than regnas."""
+"""Databases in which a value was changed, by a flipped bit or by another program."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def change(path, statement):
     [
         (
             "update trial_user_attributes set value_json = '0.9' where key = 'top1'",
-            "it is not what its own digest says",
+            "it does not match its own digest",
         ),
-        ("update trial_values set value = value + 0.001", "it is not what its own digest says"),
+        ("update trial_values set value = value + 0.001", "it does not match its own digest"),
         ("delete from trials where number = 1", "trial 1 is missing"),
         ("update trial_params set distribution_json = '1'", "cannot be read"),
         ("update trial_user_attributes set value_json = '{'", "cannot be read"),
         ("update alembic_version set version_num = 'x'", "cannot be opened"),
         ("update trials set state = 'COMPLFTE'", "cannot be"),
-        ("update trials set state = 'FAIL' where number = 2", "its trials are not what its own digest says"),
-        ("delete from trials where number = 2", "its trials are not what its own digest says"),
-        ("delete from study_user_attributes", "its trials are not what its own digest says"),
-        ("update study_user_attributes set key = 'content_sha257'", "its trials are not what its own digest says"),
-        ("delete from trial_user_attributes where key = 'content_sha256'", "was not written by regnas"),
-        ("update trials set number = 2 - number", "its trials are not what its own digest says"),
+        ("update trials set state = 'FAIL' where number = 2", "its trials do not match their own digest"),
+        ("delete from trials where number = 2", "its trials do not match their own digest"),
+        ("delete from study_user_attributes", "its trials do not match their own digest"),
+        ("update study_user_attributes set key = 'content_sha257'", "its trials do not match their own digest"),
+        ("delete from trial_user_attributes where key = 'content_sha256'", "must be one of regnas"),
+        ("update trials set number = 2 - number", "its trials do not match their own digest"),
     ],
 )
 def test_a_changed_study_is_refused_in_one_line(recorded, statement, problem):
@@ -76,7 +76,7 @@ def test_a_study_whose_name_was_changed_is_refused_by_the_run_that_would_search_
     path, _ = recorded
     change(path, "update studies set study_name = 'smaml'")
     storage = open_storage(sqlite_storage(path))
-    with pytest.raises(ArtifactError, match=r"study\.db is damaged: the study smaml was named small"):
+    with pytest.raises(ArtifactError, match=r"study\.db is damaged: the study smaml must have the name small"):
         Studies(storage, space).names()
     storage.engine.dispose()
 

@@ -107,7 +107,7 @@ def test_every_budget_is_read_from_one_front(family_search, space):
         assert best in [trial.reward for trial in fitting if trial.architecture == members["medium"]]
 
 
-def test_an_added_member_lies_between_its_neighbors(family_search, space, evaluator):
+def test_an_added_member_is_between_its_neighbors(family_search, space, evaluator):
     members = family_search.family()
     between = Budget(BUDGETS["medium"].max_macs + 1, BUDGETS["large"].min_macs - 1)
     budgets = {"small": BUDGETS["small"], "medium": BUDGETS["medium"], "tablet": between}

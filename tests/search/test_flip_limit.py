@@ -1,4 +1,4 @@
-"""A limit on flips: every algorithm and every order keeps to it, or says why it cannot."""
+"""A limit on flips: every algorithm and every order meets it, or refuses with the reason."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_member_is_the_best_of_the_feasible_candidates(tmp_path, space, name
 
 @pytest.mark.parametrize("name", ["evolution", "tpe", "nsga2", "predictor_guided"])
 def test_guided_search_turns_to_the_feasible_region(space, name):
-    """Wide expansions have the higher reward, and flip more than they may: the reward alone would lead away."""
+    """Wide expansions have the higher reward, and flip more than they may: the reward alone would choose them."""
     budget = Budget(100_000, 200_000)
     sampler, random = BudgetSampler(space, budget), Random(0)
     drawn = [mean_expansion(sampler.sample(random)) for _ in range(300)]
@@ -121,7 +121,7 @@ def mean_expansion(architecture):
 
 
 @pytest.mark.parametrize(("order", "name"), ORDERS)
-def test_a_limit_that_nobody_meets_is_told_with_the_best_that_was_found(tmp_path, space, order, name):
+def test_a_limit_that_no_candidate_meets_is_reported_with_the_best_candidate(tmp_path, space, order, name):
     search = searching(tmp_path, space, order, name, max_nfr=0.01, candidates=12)
     with pytest.raises(FlipLimitInfeasible) as refused:
         search.family()
@@ -173,7 +173,7 @@ def test_a_member_in_between_holds_against_smaller_and_larger_ones(tmp_path, spa
     assert 0 < sum(met) < len(met)
 
 
-def test_the_search_for_accuracy_alone_knows_no_limit(tmp_path, space):
+def test_the_accuracy_only_search_has_no_limit(tmp_path, space):
     search = searching(tmp_path, space, max_nfr=0.3)
     family = search.family()
     others = replace(search, max_nfr=0.0).accuracy_only(family["small"])
@@ -212,7 +212,7 @@ def test_a_limited_search_that_was_interrupted_finds_the_same_family(tmp_path, s
 
 
 @pytest.mark.parametrize("name", ["tpe", "nsga2", "predictor_guided"])
-def test_all_members_at_once_are_searched_by_evolution_or_by_chance_and_by_nothing_else(tmp_path, space, name):
+def test_the_joint_order_accepts_only_evolution_and_random(tmp_path, space, name):
     with pytest.raises(ValueError, match=rf'algorithm must be evolution or random with order = "joint", got {name}\.'):
         searching(tmp_path, space, "joint", name)
 

@@ -1,4 +1,4 @@
-"""Optuna's verbosity belongs to the user."""
+"""The verbosity of Optuna stays as the user set it."""
 
 from __future__ import annotations
 

@@ -169,11 +169,11 @@ def test_an_architecture_is_evaluated_once(supernet, splits, space):
 def test_a_record_that_regnas_did_not_write_is_refused(tmp_path, space):
     storage = sqlite_storage(tmp_path / "study.db")
     optuna.create_study(storage=storage, study_name="x").add_trial(optuna.create_trial(value=1.0))
-    with pytest.raises(ArtifactError, match="trial 0 of the study was not written by regnas"):
+    with pytest.raises(ArtifactError, match="trial 0 of the study must be one of regnas"):
         Study(storage, "x", space).trials()
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path, space):
+def test_a_file_that_is_not_a_database_is_refused(tmp_path, space):
     (tmp_path / "study.db").write_bytes(b"nonsense" * 100)
     with pytest.raises(ArtifactError, match="cannot be opened"):
         Study(sqlite_storage(tmp_path / "study.db"), "x", space)

@@ -66,6 +66,6 @@ def test_genes_are_flat_and_only_those_of_active_blocks():
 
 
 @pytest.mark.parametrize("value", [{}, {"space": "toy"}, {"space": "toy", "stages": [[1]]}, None, [1]])
-def test_what_is_no_architecture_is_refused(value):
+def test_an_invalid_architecture_is_refused(value):
     with pytest.raises(ArtifactError, match="not an architecture"):
         Architecture.from_json(value)

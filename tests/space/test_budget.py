@@ -50,7 +50,7 @@ def test_parameters_and_latency_are_limited_after_a_comma_or_alone():
 
 
 def test_each_resource_is_limited_once():
-    with pytest.raises(ValueError, match="limits MACs twice"):
+    with pytest.raises(ValueError, match="must limit MACs once"):
         Budget.parse("300M, <= 600M")
 
 

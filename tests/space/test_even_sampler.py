@@ -32,7 +32,7 @@ def test_other_limits_of_the_budget_hold():
 
 
 def test_slices_that_only_rounding_makes_look_attainable_are_left_out(monkeypatch):
-    """A window between two attainable sizes with room for rounding, beside a part that has networks."""
+    """A window between two attainable sizes with room for rounding, beside a window that has networks."""
     space = toy_space(scale=1009)
     monkeypatch.setattr(sampler, "MOST_BINS", 37)
     monkeypatch.setattr(sampler, "MOST_REDRAWS", 50)

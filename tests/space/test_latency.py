@@ -40,7 +40,7 @@ def table_of(space, milliseconds, scale=1.0):
 
 
 def uneven(key):
-    """Some number that is different for nearly every part and no multiple of anything."""
+    """A number that is different for nearly every part."""
     return 0.1 + (sum(key.encode()) % 97) * math.pi / 100
 
 
@@ -116,7 +116,7 @@ def test_a_covering_has_every_part_of_the_space_in_few_architectures(space, fewe
     assert fewest <= len(networks) < 1.1 * fewest
 
 
-def test_a_covering_takes_every_edge_once_and_no_network_in_vain():
+def test_a_covering_has_every_edge_and_no_redundant_network():
     space = sized_space()
     networks = covering(space)
     taken = set()
@@ -133,7 +133,7 @@ def test_a_covering_takes_every_edge_once_and_no_network_in_vain():
 
 
 class Unsized(ToyRules):
-    """Resolutions that leave no trace in the state."""
+    """Resolutions that are not part of the state."""
 
     def start(self, resolution):
         return (1, 1), Cost(10 * resolution, 1)
@@ -174,22 +174,25 @@ def test_json_and_back_is_the_same_table(tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda value: [], "has no JSON object"),
+        (lambda value: [], "must be a latency table, got no JSON object"),
         (lambda value: {"members": []}, "lacks format, conditions, additivity, entries"),
-        (lambda value: value | {"format": 2}, "has format 2, this version of regnas reads 1"),
-        (lambda value: value | {"entries": [1.0]}, "is not a latency table"),
-        (lambda value: value | {"entries": {"a": "long"}}, "is not a latency table"),
-        (lambda value: value | {"entries": {"a": -1.0}}, "the part a takes -1.0 ms"),
-        (lambda value: value | {"entries": {"a": math.nan}}, "the part a takes nan ms"),
-        (lambda value: value | {"entries": {"a": math.inf}}, "the part a takes inf ms"),
-        (lambda value: value | {"conditions": {"space": "toy"}}, "is not a latency table"),
-        (lambda value: value | {"conditions": value["conditions"] | {"input_shape": [1, 2]}}, "is not a latency table"),
-        (lambda value: value | {"additivity": {"scale": 1.0}}, "is not a latency table"),
+        (lambda value: value | {"format": 2}, "must have format 1, got 2"),
+        (lambda value: value | {"entries": [1.0]}, "must be a latency table"),
+        (lambda value: value | {"entries": {"a": "long"}}, "must be a latency table"),
+        (lambda value: value | {"entries": {"a": -1.0}}, "the part a must be finite and 0 or above, got -1.0 ms"),
+        (lambda value: value | {"entries": {"a": math.nan}}, "the part a must be finite and 0 or above, got nan ms"),
+        (lambda value: value | {"entries": {"a": math.inf}}, "the part a must be finite and 0 or above, got inf ms"),
+        (lambda value: value | {"conditions": {"space": "toy"}}, "must be a latency table"),
+        (
+            lambda value: value | {"conditions": value["conditions"] | {"input_shape": [1, 2]}},
+            "must be a latency table",
+        ),
+        (lambda value: value | {"additivity": {"scale": 1.0}}, "must be a latency table"),
         (lambda value: value | {"additivity": value["additivity"] | {"scale": 0.0}}, "must be positive, got 0.0"),
-        (lambda value: value | {"additivity": value["additivity"] | {"scale": "x"}}, "is not a latency table"),
+        (lambda value: value | {"additivity": value["additivity"] | {"scale": "x"}}, "must be a latency table"),
     ],
 )
-def test_what_is_no_table_is_refused_in_one_line(change, problem):
+def test_a_file_that_is_not_a_table_is_refused_in_one_line(change, problem):
     value = json.loads(json.dumps(table_of(toy_space(), uneven).to_json()))
     with pytest.raises(ArtifactError, match=r"mine-latency\.json") as refusal:
         LatencyTable.from_json(change(value), SOURCE)

@@ -26,7 +26,7 @@ suggestions = st.fixed_dictionaries({gene: st.sampled_from(values) for gene, val
 
 
 def distance(network, wanted):
-    """Own genes that are wanted otherwise, and genes of blocks that the wanted depth has and the network has not."""
+    """Count the genes that differ from the wanted ones, and the genes of wanted blocks that the network lacks."""
     own = network.genes()
     missing = [
         gene
@@ -38,7 +38,7 @@ def distance(network, wanted):
 
 @given(budgets, suggestions, st.sampled_from([2, 5, 1 << 10]), st.integers(0, 2**32))
 def test_nothing_inside_the_budget_is_nearer_by_an_exhaustive_look(budget, wanted, bins, seed):
-    """Also where bins are so coarse that they hardly tell one cost from another."""
+    """Also if bins are so coarse that they hardly distinguish costs."""
     inside = [network for network in ALL if SIZED.cost(network) in budget]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(projection, "MOST_BINS", bins)

@@ -77,7 +77,7 @@ def test_children_take_every_block_from_a_parent_and_may_be_either(mother, fathe
     [
         (Architecture("other", ALL[0].stages), 'the space of the architecture must be "toy", got "other"'),
         (Architecture("toy", ALL[0].stages[:1]), "toy must have 2 stages, got 1"),
-        (Architecture("toy", ((), ())), "stage 1 has 0 blocks, toy allows 1 to 2"),
+        (Architecture("toy", ((), ())), "stage 1 of toy must have 1 to 2 blocks, got 0"),
         (Architecture("toy", ((Block.of(width=9, k=1),), ())), r"block 1 of stage 1 \(k=1,width=9\) is not a choice"),
         (
             Architecture("toy", ((Block.of(width=2, k=1), Block.of(width=1, k=1)), ())),

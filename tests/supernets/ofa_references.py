@@ -1,4 +1,4 @@
-"""What ofa's own networks say: architectures and networks of the sub-network that is active in them."""
+"""References from ofa: the architecture and the network of its active sub-network."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def wrong_architectures():
     return [
         (OFAMobileNetV3(), changed(mobile, 1, 0, kernel=9), r"block 1 of stage 2 \(kernel=9,middle=144\) is no"),
         (OFAMobileNetV3(), changed(mobile, 1, 0, middle=145), "is not a choice there"),
-        (OFAMobileNetV3(), shallow, "stage 1 has 1 blocks, ofa_mobilenet_v3 allows 2 to 4"),
+        (OFAMobileNetV3(), shallow, "stage 1 of ofa_mobilenet_v3 must have 2 to 4 blocks, got 1"),
         (OFAMobileNetV3(), resnet, 'must be "ofa_mobilenet_v3", got "ofa_resnet50"'),
         (OFAMobileNetV3(), replace(mobile, resolution=48), "the resolution in ofa_mobilenet_v3 must be"),
         (OFAResNet50(), changed(resnet, 2, 1, width=408, middle=80), "block 2 of stage 3 .* is not allowed there"),

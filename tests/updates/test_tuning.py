@@ -1,4 +1,4 @@
-"""Keys that are "auto": the rule of one standard error on a grid that is extended until the choice lies inside it."""
+"""Keys that are "auto": the rule of one standard error on a grid that is extended until the choice is inside it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_choice_has_the_fewest_flips_among_values_that_are_as_accurate_as_no
     assert choice.training_macs == 7 * 4
 
 
-def test_a_choice_at_the_upper_end_extends_the_grid_until_it_lies_inside():
+def test_a_choice_at_the_upper_end_extends_the_grid_until_it_is_inside():
     choice = tune(Synthetic(turn=5.0), FocalDistillationLM())
     assert choice.value == 3.0
     assert [each.value for each in choice.tried] == [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
@@ -86,16 +86,16 @@ def test_a_choice_at_the_lower_end_extends_the_grid_downward():
     assert [each.value for each in choice.tried] == [0.003, 0.01, 0.03, 0.1, 0.3, 1.0]
 
 
-def test_where_no_value_is_as_accurate_the_ladder_is_walked_down_and_the_most_accurate_one_is_taken():
+def test_if_no_value_is_as_accurate_the_grid_is_extended_down_and_the_most_accurate_is_taken():
     choice = tune(Synthetic(turn=-1.0), FocalDistillationLM())
     assert not choice.eligible
     assert min(each.value for each in choice.tried) == WEIGHTS.within[0]
-    # All of them err alike but for their flips: the largest has the fewest.
+    # All have the same errors except for their flips: the largest has the fewest flips.
     assert choice.value == max(each.value for each in choice.tried)
     assert "none was as accurate as no treatment" in str(choice)
 
 
-def test_the_end_of_the_ladder_is_said():
+def test_the_end_of_the_ladder_is_reported():
     choice = tune(Synthetic(turn=np.inf), FocalDistillationLM())
     assert choice.value == WEIGHTS.within[1]
     assert choice.at_edge
@@ -131,7 +131,7 @@ def test_methods_are_tried_together_and_each_ends_where_it_would_alone():
     tuner = Tuner(lambda methods: calls.append(len(methods)) or study.predict(methods), study.untreated, lambda _: 0)
     methods = {"one": FocalDistillationLM(), "two": FocalDistillationLM(beta=2.0), "fixed": FocalDistillationLM()}
     resolved, choices = resolve(methods, {"two": ("weight",), "one": ("weight",)}, {}, tuner, again=False)
-    assert calls == [8, 2, 2]  # both grids, then what lies beyond: 3 and 10
+    assert calls == [8, 2, 2]  # both grids, then the values beyond: 3 and 10
     assert {label: method.weight for label, method in resolved.items()} == {"one": 3.0, "two": 3.0, "fixed": 1.0}
     assert resolved["two"].beta == 2.0
     assert [choice.label for choice in choices] == ["two", "one"]

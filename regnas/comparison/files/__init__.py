@@ -1,1 +1,1 @@
-"""One module a format of prediction files; each gives the columns of a file by name."""
+"""Formats of prediction files, one module per format; each gives the columns of a file by name."""

@@ -1,4 +1,4 @@
-"""Columns from Python objects: lists, numpy arrays, tensors, and the series of data frame libraries."""
+"""Read columns from Python objects: lists, numpy arrays, tensors, and the series of data frame libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MISSING = ("NoneType", "NAType", "NaTType")
 
 
 class ArrayColumns:
-    """Columns that are in memory already; the same interface as an opened file."""
+    """Columns in memory, with the interface of an opened file."""
 
     scores: Sequence[str] = ()
 
@@ -27,11 +27,12 @@ class ArrayColumns:
         return list(self._columns)
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
+        """Return these columns."""
         return Content({name: self._columns[name] for name in columns})
 
 
 def predicted_column(values: Any, classes: Sequence[Any] | None, where: str) -> NDArray[Any]:
-    """Return the predicted classes [N] of classes [N] or of scores [N, C]: the class with the highest score.
+    """Return the predicted classes [N], from classes [N] or from scores [N, C] by the highest score.
 
     The column of a score is the number of its class, or its place in ``classes``.
     """

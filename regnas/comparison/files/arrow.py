@@ -29,6 +29,7 @@ def opened(path: Path) -> Iterator[Any]:
 
 
 def is_text(kind: Any) -> bool:
+    """Whether a type of Arrow is text, plain or in a dictionary."""
     if pa.types.is_dictionary(kind):
         return is_text(kind.value_type)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
@@ -41,7 +42,7 @@ def is_usable(kind: Any) -> bool:
 
 def to_column(column: Any, where: str, complete: bool) -> Column:
     """Convert a chunked column to codes, integers, floats or booleans; missing values, if allowed, are empty texts."""
-    column.validate(full=True)  # that codes are of a text, and texts Unicode: reading a damaged file does not check it
+    column.validate(full=True)  # reading a damaged file does not check that codes belong to texts and texts are Unicode
     missing = to_numpy(column.is_null())
     if complete:
         refuse_missing(missing, where)
@@ -69,7 +70,7 @@ def to_slice(column: Any) -> Column | str:
 
 
 def to_numpy(column: Any) -> NDArray[Any]:
-    """Return integers, floating point numbers or booleans as an array; of a missing number, NaN.
+    """Return integers, floating point numbers or booleans as an array, with NaN for missing numbers.
 
     ``to_numpy`` of pyarrow does the same, but imports pandas if it is installed.
     """
@@ -88,7 +89,7 @@ def texts(array: Any, where: str) -> NDArray[np.str_]:
     array = _one_chunk(array)
     if len(array) == 0:
         return np.empty(0, dtype="U1")
-    array.validate(full=True)  # that they are Unicode
+    array.validate(full=True)  # checks that they are Unicode
     offset = np.int64 if pa.types.is_large_string(array.type) else np.int32
     offsets = np.frombuffer(array.buffers()[1], offset)[array.offset : array.offset + len(array) + 1]
     held = array.buffers()[2]
@@ -114,5 +115,5 @@ def _one_chunk(column: Any) -> Any:
     if column.num_chunks == 1:
         return column.chunk(0)
     if is_text(column.type) and column.nbytes >= 2**31:
-        column = column.cast(pa.large_string())  # the offsets of a string do not suffice
+        column = column.cast(pa.large_string())  # the offsets of a string have too few bits
     return column.combine_chunks()

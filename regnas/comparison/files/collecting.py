@@ -1,4 +1,4 @@
-"""Columns that are collected while a file is read block by block."""
+"""Collect columns while a file is read block by block."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class CodedTexts:
         self._codes: list[NDArray[np.int64]] = []
 
     def add(self, texts: Texts) -> None:
+        """Add the texts of a block."""
         found = representatives(texts)
         is_one = np.zeros(len(texts), dtype=np.bool_)
         is_one[found] = True
@@ -29,17 +30,19 @@ class CodedTexts:
         self._codes.append(np.array(codes, dtype=np.int64)[np.cumsum(is_one)[found] - 1])
 
     def column(self, where: str) -> Column | str:
-        return Coded(joined(self._codes), lay_out([Packed.of(list(self._code_of))], where))
+        """Return all texts that were added."""
+        return Coded(join(self._codes), lay_out([Packed.of(list(self._code_of))], where))
 
 
 class SliceTexts(CodedTexts):
-    """Texts that may be a slice; of more different ones than a slice may have, only their number is kept."""
+    """Texts that may be a slice; if they have too many different values, only the number of values is kept."""
 
     def __init__(self) -> None:
         super().__init__()
         self._prints: list[NDArray[np.uint64]] = []
 
     def add(self, texts: Texts) -> None:
+        """Add the texts of a block, or only count their values."""
         if self._prints:
             self._count(texts)
             return
@@ -49,15 +52,16 @@ class SliceTexts(CodedTexts):
             self._code_of, self._codes = {}, []
 
     def column(self, where: str) -> Column | str:
+        """Return all texts that were added, or the reason why they cannot be a slice."""
         if self._prints:
-            return too_many(len(np.unique(joined(self._prints))))
+            return too_many(len(np.unique(join(self._prints))))
         try:
             return super().column("it")
         except ArtifactError as error:
             return str(error)
 
     def _count(self, texts: Texts) -> None:
-        """Two texts of one fingerprint count as one, which is rare, and the number is only shown."""
+        """Count values by fingerprint; two values rarely share one, and the number is only shown."""
         prints = fingerprints(texts)
         rows = np.flatnonzero(texts.lengths > LONG)
         prints[rows] = [hash(text) % 2**64 for text in texts.take(rows).tolist()]
@@ -65,15 +69,17 @@ class SliceTexts(CodedTexts):
 
 
 class IdTexts:
-    """Texts of which each occurs once."""
+    """Texts that occur once each."""
 
     def __init__(self) -> None:
         self._parts: list[Packed] = []
 
     def add(self, texts: Texts) -> None:
+        """Add the texts of a block."""
         self._parts.append(texts.packed())
 
     def column(self, where: str) -> Column | str:
+        """Return all texts that were added."""
         return lay_out(self._parts, where)
 
 
@@ -85,6 +91,7 @@ class InferredIds(IdTexts):
         self._numbers: list[NDArray[np.int64]] = []
 
     def add(self, texts: Texts) -> None:
+        """Add the texts of a block; after the first text that is not an integer, all ids are texts."""
         numbers = None if self._parts else to_integers(texts)
         if numbers is not None:
             self._numbers.append(numbers)
@@ -95,9 +102,10 @@ class InferredIds(IdTexts):
         super().add(texts)
 
     def column(self, where: str) -> Column | str:
-        return super().column(where) if self._parts else joined(self._numbers)
+        """Return the integers, or all texts that were added."""
+        return super().column(where) if self._parts else join(self._numbers)
 
 
-def joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """The parts one after another; of none, an empty array."""
+def join(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Join arrays; without arrays, return an empty one."""
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What every format provides: columns with one value per sample, and scores with one row per sample."""
+"""The interface of all formats: columns with one value per sample, and scores with one row per sample."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError
 
-# Bytes that the columns read from one file may take; more is refused before anything is allocated.
+# The limit on the bytes of the columns read from one file; larger ones are refused before anything is allocated.
 SIZE_LIMIT = 4 * 2**30
 
 # A column with more different values names samples rather than slices.
@@ -23,11 +23,11 @@ MOST_VALUES = 1000
 ID, TARGET, PREDICTED, GROUP = "id", "target", "predicted", "group"
 SCORES = ("logits", "probabilities")
 SCORE = re.compile(rf"({'|'.join(SCORES)})_(0|[1-9][0-9]*)")  # the name of a column with the scores of one class
-COMPLETE = (ID, TARGET, PREDICTED, GROUP)  # columns in which no value may be missing
-PANDAS_INDEX = "__index_level_"  # how the names of columns start that pandas writes for the index
+COMPLETE = (ID, TARGET, PREDICTED, GROUP)  # columns that must not have missing values
+PANDAS_INDEX = "__index_level_"  # the start of the names of columns that pandas writes for the index
 NOT_SLICES = (*COMPLETE, *SCORES, "model", "split")
 
-# What spreadsheets and pandas write for a number that is not there.
+# The texts that spreadsheets and pandas write for a missing number.
 NOTHING = ("", "nan", "na", "n/a", "null", "none", "<na>")
 
 
@@ -36,7 +36,7 @@ class Coded:
     """Texts that repeat: the n-th is values[codes[n]].
 
     codes: [N]
-    values: [V], no two alike
+    values: [V], all different
     """
 
     codes: NDArray[np.int64]
@@ -48,7 +48,7 @@ Column = Coded | NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What was read from a file.
+    """The content that was read from a file.
 
     columns: by name; instead of a column that cannot be a slice, the reason
     scores: [N, C] if they were requested
@@ -65,7 +65,7 @@ class PredictionFile(Protocol):
 
     @property
     def columns(self) -> Sequence[str]:
-        """Names of the columns, those that cannot be used (lists, dates, objects) left out."""
+        """Names of the columns, without those that cannot be used (lists, dates, objects)."""
         ...
 
     @property
@@ -73,11 +73,13 @@ class PredictionFile(Protocol):
         """Which of "logits" and "probabilities" the file holds."""
         ...
 
-    def read(self, columns: Sequence[str], scores: str | None) -> Content: ...
+    def read(self, columns: Sequence[str], scores: str | None) -> Content:
+        """Read these columns and, unless ``scores`` is None, the scores of this name."""
+        ...
 
 
 def refuse_missing(rows: NDArray[np.bool_], where: str) -> None:
-    """Refuse a column in which values are missing: those of ``rows`` [N]."""
+    """Refuse a column if values are missing; ``rows`` [N] marks the missing ones."""
     missing = np.flatnonzero(rows)
     if len(missing):
         shown = ", ".join(f"{row + 1:,}" for row in missing[:3].tolist())
@@ -88,7 +90,7 @@ def refuse_missing(rows: NDArray[np.bool_], where: str) -> None:
 
 
 def with_gaps(values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
-    """Return whole numbers and booleans as texts if some are missing [N]; those are empty, like a cell of CSV."""
+    """Return whole numbers and booleans as texts if some are missing [N], with empty texts for these, as in CSV."""
     if not missing.any():
         return values
     held = values[~missing]
@@ -102,10 +104,13 @@ def with_gaps(values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
 
 
 def as_rows(values: NDArray[np.float32], lengths: NDArray[np.int64], where: str) -> NDArray[np.float32]:
-    """Return lists of these lengths [N], which follow each other in ``values``, as [N, C]; all must have one length."""
+    """Arrange lists of these lengths [N], which follow each other in ``values``, as [N, C]; lengths must not differ."""
     odd = np.flatnonzero(lengths != lengths[:1])
     if len(odd):
-        raise ArtifactError(f"{where} has {lengths[0]} values in row 1 and {lengths[odd[0]]} in row {odd[0] + 1:,}")
+        raise ArtifactError(
+            f"{where} must have as many values in every row, got {lengths[0]} in row 1 and {lengths[odd[0]]} in row "
+            f"{odd[0] + 1:,}"
+        )
     return values.reshape(len(lengths), int(lengths[0]) if len(lengths) else 0)
 
 
@@ -116,24 +121,26 @@ def score_columns(names: Iterable[str], kind: str, where: str) -> list[str]:
     missing = sorted(set(expected) - set(found))
     if missing:
         raise ArtifactError(
-            f"{where} has {len(found):,} columns of {kind} without {missing[0]}: number them from 0, one for each class"
+            f"{where} must have columns of {kind} numbered from 0, one per class, got {len(found):,} "
+            f"without {missing[0]}"
         )
     return expected
 
 
 def check_names(names: Iterable[str], where: str) -> None:
-    """Refuse columns of one name."""
+    """Refuse several columns of the same name."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
-        raise ArtifactError(f'{where} has several columns called "{twice[0]}": give each its own name')
+        raise ArtifactError(f'{where} must have columns with different names, got "{twice[0]}" several times')
 
 
 def too_many(values: int) -> str:
+    """Say why a column with this number of different values is not a slice."""
     return f"it has {values:,} different values, more than {MOST_VALUES:,}"
 
 
 def unpack(column: Coded, where: str) -> NDArray[np.str_]:
-    """[N], the texts themselves."""
+    """Return the texts themselves: [N]."""
     samples = len(column.codes)
     check_width(samples, column.values.dtype.itemsize // 4, where)
     if len(column.values) == samples and np.array_equal(column.codes, np.arange(samples)):

@@ -1,4 +1,4 @@
-"""Predictions in a CSV file: a line of names, then a line for each sample."""
+"""Predictions in a CSV file: one line of names, then one line per sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from regnas.errors import ArtifactError
 
 
 class CsvFile:
-    """Columns have no types: what they hold is decided from all their values."""
+    """An opened CSV file. Its columns have no types, so the type of a column is decided from all of its values."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,6 +34,7 @@ class CsvFile:
         return [kind for kind in SCORES if f"{kind}_0" in self._names]
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
+        """Read these columns and scores, block by block."""
         place = {name: place for place, name in enumerate(self._names)}
         read = {name: _collector(name) for name in columns}
         of_classes = score_columns(self._names, scores, str(self.path)) if scores else []

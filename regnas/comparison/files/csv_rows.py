@@ -1,7 +1,7 @@
 """Split a CSV file into fields (RFC 4180), all fields of some megabytes at once.
 
-Commas and line breaks separate if the number of quotes before them is even. A quote opens a field at its start and
-closes it at its end; within a quoted field two of them stand for one.
+Commas and line breaks separate fields if the number of quotes before them is even. A quote opens a field at its start
+and closes it at its end. Inside a quoted field, two quotes stand for one.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class Rows:
         return len(self.starts)
 
     def first(self) -> Texts:
-        """The fields of the first row."""
+        """Return the fields of the first row."""
         return Texts(self.data, self.starts[0], self.ends[0])
 
     def after(self, rows: int) -> Rows:
-        """Leave out the first rows."""
+        """Return the rows without the first ``rows`` ones."""
         return Rows(self.data, self.starts[rows:], self.ends[rows:])
 
     def fields(self, *columns: int) -> Texts:
-        """The fields of these columns, row by row."""
+        """Return the fields of these columns, row by row."""
         return Texts(self.data, self.starts[:, columns].reshape(-1), self.ends[:, columns].reshape(-1))
 
 
@@ -84,7 +84,7 @@ def _read_rows(path: Path, block: int) -> Iterator[Rows]:
 
 
 def _split(content: bytes, done: int, columns: int) -> tuple[Rows, bytes]:
-    """Split what is in whole rows, which follow ``done`` rows of as many columns; also return what is left."""
+    """Split the whole rows of ``content``, which follow ``done`` rows of ``columns`` fields; also return the rest."""
     data = np.frombuffer(content + bytes(WORD), np.uint8)
     marks = np.flatnonzero((data == COMMA) | (data == LINE_FEED) | (data == CARRIAGE_RETURN) | (data == QUOTE))
     kinds = data[marks]
@@ -107,7 +107,7 @@ def _split(content: bytes, done: int, columns: int) -> tuple[Rows, bytes]:
 
     _check_text(data[:length], row_of)
     doubled = _check_quotes(marks, is_quote, within, len(content), row_of)
-    fields = np.diff(last, prepend=-1)  # [N], their number in each row
+    fields = np.diff(last, prepend=-1)  # [N], the number of fields in each row
     columns = columns or int(fields[:1].sum())
     wrong = np.flatnonzero(fields != columns)
     if len(wrong):
@@ -139,7 +139,7 @@ def _check_quotes(
     length: int,
     row_of: Callable[[int], int],
 ) -> NDArray[np.int64]:
-    """Return the places of the quotes that double another one; refuse those that are not at an edge of a field.
+    """Return the places of the quotes that double another one; refuse quotes that are not at an edge of a field.
 
     At an edge, the next mark on the outer side is the very next byte: a separator, or the other quote of two.
     """

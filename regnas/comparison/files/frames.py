@@ -29,12 +29,12 @@ from regnas.comparison.files.columns import (
 from regnas.comparison.files.texts import Texts
 from regnas.errors import ArtifactError, RegnasError, explain_missing_packages
 
-ROWS = 2**16  # of a column of texts that are converted at once
+ROWS = 2**16  # rows of a column of texts that are converted at once
 TEXTS = (nw.String, nw.Categorical, nw.Enum)
 
 
 class FrameColumns:
-    """The columns of a data frame; the same interface as an opened file."""
+    """The columns of a data frame, with the interface of an opened file."""
 
     def __init__(self, frame: Any, where: str) -> None:
         self.where = where
@@ -54,6 +54,7 @@ class FrameColumns:
         return [kind for kind in SCORES if kind in lists or f"{kind}_0" in self._columns]
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
+        """Convert these columns and scores."""
         with _explained(self.where):
             return Content({name: self._read(name) for name in columns}, self._scores(scores) if scores else None)
 
@@ -99,7 +100,7 @@ def _columns(frame: Any, where: str) -> dict[str, nw.Series[Any]]:
 
 
 def _to_column(series: nw.Series[Any], where: str, texts: IdTexts | CodedTexts, complete: bool) -> Column | str:
-    """Convert a column; of missing values, if allowed, the texts are empty."""
+    """Convert a column; missing values, if allowed, become empty texts."""
     missing = series.is_null().to_numpy()
     if complete:
         refuse_missing(missing, where)

@@ -1,4 +1,4 @@
-"""Predictions as JSON lines: one object for each sample."""
+"""Predictions as JSON lines: one object per sample."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regnas.comparison.files.collecting import CodedTexts, IdTexts, SliceTexts, joined
+from regnas.comparison.files.collecting import CodedTexts, IdTexts, SliceTexts, join
 from regnas.comparison.files.columns import (
     COMPLETE,
     ID,
@@ -29,9 +29,9 @@ from regnas.errors import ArtifactError
 
 
 class JsonLinesFile:
-    """Columns and their types are those of the first object; keys that only later ones have are not read.
+    """An opened file of JSON lines. Columns and their types are those of the first object.
 
-    Of a key that an object has twice, the last value counts.
+    Keys that only later objects have are not read. If an object has a key twice, the last value counts.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +39,7 @@ class JsonLinesFile:
         check_file_size(path)
         first = next(read_objects(path, FIRST_BLOCK), None)
         if first is None:
-            raise ArtifactError(f"{path} must have one object for each sample, got blank lines")
+            raise ArtifactError(f"{path} must have one object per sample, got blank lines")
         self._first = first.objects[0]
 
     @property
@@ -54,6 +54,7 @@ class JsonLinesFile:
         return [name for name in SCORES if isinstance(self._first.get(name), list)]
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
+        """Read these keys and scores, block by block."""
         read = {name: _collector(name, type(self._first[name])) for name in columns}
         lists = _Scores(scores) if scores else None
         for objects in read_objects(self.path, BLOCK):
@@ -81,7 +82,7 @@ class _Texts:
 
     def column(self, where: str) -> Column | str:
         if self._name in COMPLETE:
-            refuse_missing(joined(self._missing), where)
+            refuse_missing(join(self._missing), where)
         return self._texts.column(where)
 
 
@@ -104,14 +105,14 @@ class _Numbers:
         self._missing.append(missing)
 
     def column(self, where: str) -> Column | str:
-        missing = joined(self._missing)
+        missing = join(self._missing)
         if self._name in COMPLETE:
             refuse_missing(missing, where)
-        return with_gaps(joined(self._values), missing)
+        return with_gaps(join(self._values), missing)
 
 
 class _Scores:
-    """Lists of numbers, which must be of one length."""
+    """Lists of numbers, which must all have the same length."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -134,8 +135,8 @@ class _Scores:
         self._missing.append(missing)
 
     def rows(self, where: str) -> NDArray[np.float32]:
-        refuse_missing(joined(self._missing), where)
-        return as_rows(joined(self._values), joined(self._lengths), where)
+        refuse_missing(join(self._missing), where)
+        return as_rows(join(self._values), join(self._lengths), where)
 
 
 def _collector(name: str, kind: type) -> _Texts | _Numbers:

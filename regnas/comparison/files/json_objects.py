@@ -1,4 +1,4 @@
-"""Read the objects of a file of JSON lines, some thousands at once."""
+"""Read the objects of a file of JSON lines, several thousand at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from regnas.errors import ArtifactError
 
 LONGEST_LINE = 2**24
 
-# By the type of a value in the first object: what the values of its key must be, and their types.
+# By the type of a value in the first object: the words for the values of its key, and their types.
 KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
     str: ("text", (str,)),
     bool: ("true or false", (bool,)),
@@ -32,14 +32,14 @@ NAMES = {list: "a list", str: "a text", int: "a number", float: "a number", bool
 
 @dataclass(frozen=True)
 class Objects:
-    """Objects that follow each other in a file, and the number of the line of each."""
+    """Objects that follow each other in a file, with the line number of each."""
 
     path: Path
     objects: Sequence[dict[str, Any]]
     lines: Sequence[int]
 
     def values(self, key: str, kind: type) -> tuple[list[Any], NDArray[np.bool_]]:
-        """Return the values of a key, None if one is missing, and which of them are missing [N]."""
+        """Return the values of a key, with None for missing ones, and which of them are missing [N]."""
         try:
             values = list(map(itemgetter(key), self.objects))
         except KeyError:
@@ -53,6 +53,7 @@ class Objects:
         return values, np.array([value is None for value in values], dtype=np.bool_)
 
     def refuse(self, key: str, kind: type, values: Sequence[Any], is_wrong: Callable[[Any], bool]) -> NoReturn:
+        """Refuse the first wrong value of a key, with its line."""
         place = next(place for place, value in enumerate(values) if is_wrong(value))
         found = show(values[place])
         raise ArtifactError(
@@ -96,7 +97,7 @@ def _find_fault(path: Path, lines: Sequence[bytes], numbers: Sequence[int]) -> N
             from_json(line)
         except ValueError as error:
             reason = str(error).replace(" at line 1 column ", f" in line {number:,}, column ")
-            raise ArtifactError(f"{path} is damaged or not JSON lines, one object for each sample: {reason}") from None
+            raise ArtifactError(f"{path} is damaged or not JSON lines, one object per sample: {reason}") from None
 
 
 def _read_lines(path: Path, block: int) -> Iterator[list[bytes]]:

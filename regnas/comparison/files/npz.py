@@ -1,4 +1,4 @@
-"""Predictions in an npz file, regnas' own or others'."""
+"""Predictions in an npz file that regnas or another program wrote."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEEDED = (ID, TARGET, PREDICTED)
 
 
 class NpzFile:
-    """Arrays of shape [N] are columns; those named logits and probabilities are scores."""
+    """An opened npz file. Arrays of shape [N] are columns; arrays named logits and probabilities are scores."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -21,7 +21,7 @@ class NpzFile:
 
     @property
     def columns(self) -> Sequence[str]:
-        """What is needed is listed whatever it looks like, so that it is refused for what is wrong with it."""
+        """Names of the columns; required arrays are always listed, so that an error can say what is wrong with them."""
         ids = self._headers.get(ID)
         return [name for name, header in self._headers.items() if name in NEEDED or _is_column(header, ids)]
 
@@ -30,6 +30,7 @@ class NpzFile:
         return [name for name in SCORES if name in self._headers]
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
+        """Read these arrays and scores."""
         specs = {name: ArraySpec("Uiu" if name == ID else "Uiufb", 1) for name in columns}
         if scores:
             specs[scores] = ArraySpec("f", 2)

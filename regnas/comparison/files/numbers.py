@@ -1,4 +1,4 @@
-"""Numbers from texts, many at once."""
+"""Convert texts to numbers, many at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _ZEROS = np.uint64(0x3030303030303030)  # "00000000"
 
 
 def to_integers(texts: Texts) -> NDArray[np.int64] | None:
-    """[N]; None unless all are written as Python writes integers of 64 bits: "007" as a number would be "7"."""
+    """Convert texts to integers [N]; return None unless all are written as Python writes integers of 64 bits.
+
+    Other forms are not converted, because "007" as a number would become "7".
+    """
     negative = texts.data[texts.starts] == ord("-")
     starts = texts.starts + negative
     digits = texts.ends - starts
@@ -38,7 +41,7 @@ def to_integers(texts: Texts) -> NDArray[np.int64] | None:
 
 
 def to_floats(texts: Texts) -> tuple[NDArray[np.float32], int | None]:
-    """[N], and the place of the first one that is not a number; what stands for nothing becomes NaN."""
+    """Convert texts to numbers [N], with NaN for missing ones; also return the place of the first that is no number."""
     with np.errstate(over="ignore"):  # becomes infinite, which is refused
         if texts.lengths.max(initial=0) <= WIDEST:
             try:
@@ -56,7 +59,7 @@ def to_floats(texts: Texts) -> tuple[NDArray[np.float32], int | None]:
 
 
 def _eight_digits(words: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """[N], the numbers that eight digits each make up, the first one in the lowest byte; whether all are digits."""
+    """Return the numbers [N] of eight digits each, the first digit in the lowest byte, and whether all are digits."""
     high = np.uint64(0xF0F0F0F0F0F0F0F0)
     valid = (words & high == _ZEROS) & ((words + np.uint64(0x0606060606060606)) & high == _ZEROS)
     pairs = words - _ZEROS

@@ -25,7 +25,7 @@ from regnas.errors import ArtifactError
 
 
 class ParquetFile:
-    """Types are those of the file; sizes are checked from its metadata before anything is unpacked."""
+    """An opened Parquet file. Its sizes are checked from the metadata before anything is unpacked."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,8 +43,9 @@ class ParquetFile:
         return [name for name in SCORES if name in self._schema.names and _is_list(self._schema.field(name).type)]
 
     def read(self, columns: Sequence[str], scores: str | None) -> Content:
+        """Read these columns and scores."""
         wanted = [*columns, *([scores] if scores else [])]
-        # Texts stay codes: a long one that repeats is stored once, and unpacked it could be of any size.
+        # Texts stay codes: a long text that repeats is stored once, and unpacked it could be of any size.
         coded = [name for name in columns if is_text(self._schema.field(name).type)]
         with opened(self.path) as source:
             self._check_size(wanted, scores is not None)
@@ -58,9 +59,10 @@ class ParquetFile:
             return Content(read, rows)
 
     def _check_size(self, names: Sequence[str], with_scores: bool) -> None:
-        """Both what the file says of the bytes and eight bytes for each of its values, of which it may say few.
+        """Refuse columns that are too large, by the sizes in the metadata and by eight bytes per value.
 
-        Column by column only where it has to be: on damaged metadata of a column pyarrow 26 ends the whole process.
+        The metadata of a damaged file may state too few bytes. Columns are checked one by one only if necessary,
+        because pyarrow 26 ends the whole process on damaged metadata of a column.
         """
         groups = [self._metadata.row_group(index) for index in range(self._metadata.num_row_groups)]
         size = sum(max(group.total_byte_size, 8 * group.num_rows * len(names)) for group in groups)

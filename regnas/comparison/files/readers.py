@@ -13,7 +13,7 @@ def _check(reader: Any) -> None:
         raise ValueError(f"must be a class that takes a path, got {reader!r}")
 
 
-# each is imported on first use: Parquet needs pyarrow, which only an extra brings
+# Each reader is imported on first use: Parquet needs pyarrow, which only an extra installs.
 READERS: Registry[type[PredictionFile]] = Registry(
     "reader of prediction files",
     "regnas.readers",

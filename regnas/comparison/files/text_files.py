@@ -1,4 +1,4 @@
-"""What the formats that are texts have in common."""
+"""The common part of formats that are texts."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any, BinaryIO
 from regnas.comparison.files.columns import SIZE_LIMIT
 from regnas.errors import ArtifactError
 
-FIRST_BLOCK = 2**16  # bytes that are read to know the columns of a file
-BLOCK = 2**20  # bytes that are read at once afterwards
+FIRST_BLOCK = 2**16  # bytes that are read to find the columns of a file
+BLOCK = 2**20  # bytes that are then read at once
 SHOWN = 40  # characters of a value in a message
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def check_file_size(path: Path) -> None:
-    """Refuse empty and very large files: a text takes about as much memory as it is long."""
+    """Refuse empty and very large files, because a text takes about as much memory as its file has bytes."""
     size = path.stat().st_size
     if size == 0:
         raise ArtifactError(f"{path} is empty")
     if size > SIZE_LIMIT:
-        raise ArtifactError(f"{path} has {size:,} bytes, over the limit of {SIZE_LIMIT:,}: convert it to Parquet")
+        raise ArtifactError(f"{path} must have at most {SIZE_LIMIT:,} bytes, got {size:,}. Convert it to Parquet.")
 
 
 def open_text(path: Path) -> BinaryIO:
@@ -34,6 +34,6 @@ def open_text(path: Path) -> BinaryIO:
 
 
 def show(value: Any) -> str:
-    """Return a value as JSON, in one line that is not too long for a message."""
+    """Return a value as JSON in one line, shortened for a message."""
     written = json.dumps(value, ensure_ascii=False)
     return written if len(written) <= SHOWN else f"{written[:SHOWN]}..."

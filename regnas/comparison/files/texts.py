@@ -1,4 +1,4 @@
-"""Texts of different lengths in one array of bytes, handled all at once instead of one by one."""
+"""Texts of different lengths in one array of bytes, which are processed all at once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from regnas.comparison.files.columns import check_width
 from regnas.errors import ArtifactError
 from regnas.runtime.randomness import generator
 
-WORD = 8  # bytes that are handled at once
-LONG = 32 * WORD  # longer texts are handled one by one: there are few of them for the bytes that they take
+WORD = 8  # bytes that are processed at once
+LONG = 32 * WORD  # longer texts are processed one by one; a file cannot have many of them
 
-# Of a word, the first 0 to 8 bytes.
+# Masks that keep the first 0 to 8 bytes of a word.
 _KEPT = np.array([2 ** (8 * kept) - 1 for kept in range(WORD + 1)], dtype=np.uint64)
 
-# Of the words after the first, which counts once: up to 8 bytes are their own fingerprint.
+# Multipliers of the words after the first, which has the multiplier 1: up to 8 bytes are their own fingerprint.
 _MULTIPLIERS = generator("comparison", "texts").integers(0, 2**63, LONG // WORD - 1, dtype=np.uint64) * 2 + 1
 
 
@@ -35,10 +35,11 @@ class Packed:
 
     @classmethod
     def of(cls, texts: Sequence[bytes]) -> Packed:
+        """Pack encoded texts."""
         return cls(np.frombuffer(b"".join(texts), np.uint8), np.fromiter(map(len, texts), np.int64, len(texts)))
 
     def count_characters(self) -> NDArray[np.int64]:
-        """[N]"""
+        """Return the number of characters of each text: [N]."""
         if not (self.content > 127).any():
             return self.lengths
         ends = np.cumsum(self.lengths)
@@ -46,7 +47,7 @@ class Packed:
         return np.asarray(before[ends] - before[ends - self.lengths])
 
     def characters(self) -> NDArray[np.uint8] | NDArray[np.uint32]:
-        """The code points of all texts, one after another."""
+        """Return the code points of all texts, one after another."""
         if not (self.content > 127).any():
             return self.content
         return np.frombuffer(self.content.tobytes().decode("utf-8").encode("utf-32-le"), "<u4")
@@ -66,13 +67,14 @@ class Texts:
 
     @classmethod
     def of(cls, texts: Sequence[bytes]) -> Texts:
+        """Join encoded texts."""
         packed = Packed.of([*texts, bytes(WORD)])
         ends = np.cumsum(packed.lengths)[:-1]
         return cls(packed.content, ends - packed.lengths[:-1], ends)
 
     @classmethod
     def of_strings(cls, texts: Sequence[str]) -> Texts:
-        """Encode texts; all at once, with a NUL character after each, unless they have such characters themselves."""
+        """Encode texts, all at once unless they contain NUL characters, which separate them here."""
         data = np.frombuffer("\0".join([*texts, ""]).encode("utf-8") + bytes(WORD), np.uint8)
         ends = np.flatnonzero(data[:-WORD] == 0)
         if len(ends) != len(texts):
@@ -88,10 +90,11 @@ class Texts:
         return self.ends - self.starts
 
     def take(self, rows: NDArray[np.int64]) -> Texts:
+        """Return the texts of these rows."""
         return Texts(self.data, self.starts[rows], self.ends[rows])
 
     def words(self, number: int) -> NDArray[np.uint64]:
-        """[N], the bytes from 8 * number of each text as an integer, the first one lowest, 0 beyond the end.
+        """Return the eight bytes from 8 * number of each text as integers [N], the first byte lowest, 0 after the end.
 
         Every text must have at least 8 * number bytes.
         """
@@ -101,14 +104,14 @@ class Texts:
         return np.asarray(found & _KEPT[np.minimum(self.ends - at, WORD)])
 
     def packed(self) -> Packed:
-        """The same texts without anything between them."""
+        """Return the same texts without anything between them."""
         lengths = self.lengths
         after = np.cumsum(lengths)
         total = int(after[-1]) if len(after) else 0
         return Packed(self.data[np.arange(total) + np.repeat(self.starts - after + lengths, lengths)], lengths)
 
     def padded(self) -> NDArray[np.bytes_]:
-        """[N], the texts as an array that is as wide as the longest, in whole words."""
+        """Return the texts as an array [N] that is as wide as the longest, in whole words."""
         words = _words(self, int(self.lengths.max(initial=0)))
         held = np.zeros((len(self), len(words)), dtype="<u8")
         for number, (rows, word) in enumerate(words):
@@ -116,12 +119,13 @@ class Texts:
         return held.view(f"S{WORD * len(words)}").reshape(-1)
 
     def tolist(self) -> list[bytes]:
+        """Return the texts as a list."""
         data = self.data.tobytes()
         return [data[start:end] for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
 
 
 def representatives(texts: Texts) -> NDArray[np.int64]:
-    """[N], for each text the place of one like it: often the same place for all that are alike, and never of another.
+    """Return for each text the place of an equal text: [N]. Equal texts often, but not always, share a place.
 
     A text that is longer than ``LONG`` represents itself.
     """
@@ -141,14 +145,17 @@ def representatives(texts: Texts) -> NDArray[np.int64]:
 
 
 def fingerprints(texts: Texts) -> NDArray[np.uint64]:
-    """[N], of a text of words w_k the sum over k of w_k * m_k modulo 2^64, m_k odd; only its first ``LONG`` bytes."""
+    """Return the fingerprint of the first ``LONG`` bytes of each text: [N].
+
+    For a text of words w_k, it is the sum over k of w_k * m_k modulo 2^64, with odd multipliers m_k.
+    """
     return _fingerprints(_words(texts, LONG))
 
 
 def lay_out(parts: Sequence[Packed], where: str) -> NDArray[np.str_]:
     """Convert texts to an array of characters, one part after another."""
     if any((part.content == 0).any() for part in parts):
-        raise ArtifactError(f"{where} holds texts with a NUL character, by which they cannot be told apart")
+        raise ArtifactError(f"{where} must have texts without NUL characters, got some with them")
     lengths = [part.count_characters() for part in parts]
     samples, width = sum(map(len, lengths)), max([1, *(int(each.max(initial=0)) for each in lengths)])
     check_width(samples, width, where)
@@ -161,7 +168,7 @@ def lay_out(parts: Sequence[Packed], where: str) -> NDArray[np.str_]:
 
 
 def _words(texts: Texts, most: int) -> list[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
-    """For each word of the first bytes, at most these, the texts that have it [M], and the word in each of them [M]."""
+    """Return, for each word of the first ``most`` bytes, the rows of the texts that have it [M], and the words [M]."""
     lengths = texts.lengths
     words = [(np.arange(len(texts)), texts.words(0))]
     for number in range(1, -(-min(int(lengths.max(initial=0)), most) // WORD)):
@@ -178,10 +185,10 @@ def _fingerprints(words: list[tuple[NDArray[np.int64], NDArray[np.uint64]]]) -> 
 
 
 def _same_prints(prints: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """[N], for each fingerprint the place of one that is the same, one place for all of them.
+    """Return for each fingerprint the place of an equal one, the same place for all equal ones: [N].
 
-    Without sorting: each takes a slot, and of all that want a slot the last one gets it. Those that find another one in
-    their slot, few unless there are many different ones, are sorted.
+    Most are found without sorting. Each fingerprint selects a slot, and the last one that selects a slot gets it. The
+    fingerprints that find another one in their slot are sorted; they are few unless there are many different ones.
     """
     slots = ((prints * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)).astype(np.int64)
     owner = np.zeros(2**16, dtype=np.int64)

@@ -27,7 +27,12 @@ LONGEST_SIDE = 128  # of a picture on the page
 
 
 class Pictures(Protocol):
-    """Labeled samples that a person can look at."""
+    """Labeled samples with a picture each.
+
+    source: where the samples come from, for error messages
+    classes: the names of the classes, by number
+    ids, targets: [N]
+    """
 
     @property
     def source(self) -> str: ...
@@ -41,7 +46,9 @@ class Pictures(Protocol):
     @property
     def targets(self) -> NDArray[np.int64]: ...
 
-    def picture(self, index: int) -> Image.Image: ...
+    def picture(self, index: int) -> Image.Image:
+        """Return the picture of a sample."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class RegressedSample:
 
 @dataclass(frozen=True)
 class Gallery:
-    """What a new model broke.
+    """The samples that a new model broke, with their pictures.
 
     Attributes:
         models: the names of the old model, the new model and the others.
@@ -66,7 +73,7 @@ class Gallery:
         samples: the number of samples that were predicted.
         all_flips: the number of negative flips; ``flips`` are the worst of them, worst first.
         all_suspects: the number of negative flips with a suspect label.
-        no_suspects: why no label can be suspect; empty if labels can be.
+        no_suspects: the reason why no label can be marked as suspect; empty if labels can be.
         ranked: whether severities are known.
     """
 
@@ -84,7 +91,7 @@ class Gallery:
         return self.classes[index] if index < len(self.classes) else f"class {index}"
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Render the page, one HTML file that needs nothing else; write it if ``path`` is given."""
+        """Return the page, one self-contained HTML file; also write it if ``path`` is given."""
         from regnas.comparison.gallery.page import render  # here, because the page imports this module
 
         text = render(self)
@@ -131,8 +138,8 @@ def _positions(predictions: Predictions, samples: Pictures) -> NDArray[np.int64]
     differing = predictions.ids[samples.targets[position] != predictions.targets]
     if len(differing):
         raise ArtifactError(
-            f"{len(differing):,} of {len(predictions):,} predicted samples have another label in {samples.source}, "
-            f"such as {examples(differing)}. Give the data that were predicted."
+            f"predicted samples must have the same label in {samples.source}, got another one for {len(differing):,} "
+            f"of {len(predictions):,}, such as {examples(differing)}. Use the data that were predicted."
         )
     return position
 

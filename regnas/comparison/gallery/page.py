@@ -1,4 +1,4 @@
-"""The gallery as one HTML file that needs nothing else.
+"""The gallery as one self-contained HTML file.
 
 Pictures and answers are data in a block of JSON. A script makes the elements that are scrolled into view, because a
 browser takes seconds for thousands of pictures in the markup. The page's policy allows this script only, by its sha256,
@@ -20,7 +20,7 @@ from regnas.report.kit.formatting import percent
 from regnas.report.kit.pages import page
 from regnas.runtime.printable import json_escapes
 
-# What could end a script element or, in older browsers, a line of script.
+# Characters that could end a script element or, in older browsers, a line of script.
 _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -46,7 +46,7 @@ def script_json(value: Any) -> str:
 
 
 def _values(gallery: Gallery) -> dict[str, Any]:
-    """Return the data of the script; class names once and not per sample."""
+    """Return the data of the script, with each class name once."""
     named = {flip.label for flip in gallery.flips}
     named |= {answer.predicted for flip in gallery.flips for answer in flip.answers}
     return {

@@ -41,13 +41,13 @@ def answers_of(predictions: Predictions, rows: NDArray[np.int64]) -> list[Answer
 
 
 def locate(predicted: NDArray[Any], ids: NDArray[Any], source: str) -> NDArray[np.int64]:
-    """Return where the data, ``ids`` of ``source``, have each predicted sample [N]; refuse those that are missing."""
+    """Return the place of each predicted sample [N] among ``ids``, those of ``source``; refuse missing samples."""
     place = {str(name): index for index, name in enumerate(ids.tolist())}
     position = np.array([place.get(str(name), -1) for name in predicted.tolist()], dtype=np.int64)
     missing = predicted[position < 0]
     if len(missing):
         raise ArtifactError(
-            f"{len(missing):,} of {len(predicted):,} predicted samples are not in {source}, such as "
-            f"{examples(missing)} (there: {examples(ids)}). Give the data that were predicted."
+            f"predicted samples must be in {source}, got {len(missing):,} of {len(predicted):,} that are not, such as "
+            f"{examples(missing)} (there: {examples(ids)}). Use the data that were predicted."
         )
     return position

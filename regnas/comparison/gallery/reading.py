@@ -1,4 +1,4 @@
-"""The predictions that a gallery is made of."""
+"""Read the predictions of a gallery."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from regnas.flips import Predictions, align
 def read_models(models: Sequence[Path | Predictions], classes: Sequence[str]) -> tuple[Predictions, ...]:
     """Read predictions and put them into one order of samples; files are named by the rule of ``compare``.
 
-    ``classes`` are those of the data, in their order: files that name the classes get these numbers.
+    ``classes`` are those of the data, in their order. Files that name the classes get these numbers.
     """
     paths = [each for each in models if isinstance(each, Path)]
     if len(set(paths)) < len(paths):
-        raise ConfigurationError("a prediction file is given twice: a gallery compares different models")
+        raise ConfigurationError("prediction files of a gallery must differ, got one of them twice")
     names = dict(zip(paths, model_names(paths), strict=True))
     return align([each if isinstance(each, Predictions) else _read(each, names[each], classes) for each in models])
 

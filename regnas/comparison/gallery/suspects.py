@@ -11,11 +11,11 @@ from regnas.flips import Predictions, softmax
 
 
 def why_no_suspects(models: Sequence[Predictions]) -> str:
-    """Say what is missing to find suspect labels; empty if nothing is."""
+    """Say what is missing to find suspect labels; return an empty text if nothing is missing."""
     if len(models) < 3:
-        return "a third model is needed to doubt a label"
+        return "this needs a third model"
     without = [each.model for each in models if each.logits is None]
-    return f"the logits of {', '.join(without)} are needed to doubt a label" if without else ""
+    return f"this needs the logits of {', '.join(without)}" if without else ""
 
 
 def suspects(models: Sequence[Predictions], rows: NDArray[np.int64]) -> NDArray[np.bool_]:

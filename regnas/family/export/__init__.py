@@ -1,4 +1,4 @@
-"""Networks as files: weights, other formats, model cards; every file is run and compared before it is listed."""
+"""Write networks as files: weights, other formats, model cards; every file is run and compared before it is listed."""
 
 from regnas.family.export.formats import FORMATS, Format, Material, require_packages
 from regnas.family.export.tables import disagreements, export_table, family_table

@@ -1,4 +1,4 @@
-"""A model card per member in Markdown: what it is, what it costs, how accurate it is and what it breaks."""
+"""Write a model card per member in Markdown: its description, costs, accuracy and flips."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regnas.space import format_macs
 
 
 def write_cards(folder: Path, manifest: Manifest) -> tuple[Card, ...]:
-    """Write one file per member; leave those alone that have the same text already."""
+    """Write one file per member; leave files unchanged that have the same text already."""
     cards = []
     for member in manifest.members:
         path, text = folder / f"{member.name}.md", card_text(manifest, member)
@@ -68,8 +68,8 @@ def _family_lead(manifest: Manifest) -> str:
 
 def _update_lead(member: Member) -> str:
     return (
-        f"An image classifier that replaces an older model: the one of the method {plain(member.method)} with seed "
-        f"{member.seed}, in a comparison of ways to update a model."
+        f"An image classifier that replaces an older model, made by the method {plain(member.method)} with seed "
+        f"{member.seed}, in a comparison of methods of updating a model."
     )
 
 

@@ -1,4 +1,4 @@
-"""The formats beside safetensors: how a network becomes a file, and the file a function of images."""
+"""The formats beside safetensors: writing a network as a file, and opening the file as a function of images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONNX_PACKAGES = ("onnx", "onnxruntime", "onnxscript")
 
 @dataclass(frozen=True)
 class Material:
-    """What a file is made from; ``calibration`` are preprocessed training images."""
+    """The material that a file is made from; ``calibration`` returns preprocessed training images."""
 
     network: nn.Module  # in evaluation mode, on the CPU
     input_shape: tuple[int, int, int]
@@ -37,12 +37,12 @@ class Material:
 
 @dataclass(frozen=True)
 class Format:
-    """How a network becomes a file and the file a network again.
+    """An export format: writing a network as a file, and opening the file as a network.
 
-    suffix: of the file, without the first dot
-    packages: what must be installed
-    content: the bytes of the file
-    network: the file as a function from preprocessed images [N, *input_shape] to logits [N, classes]
+    suffix: the suffix of the file, without the first dot
+    packages: the packages that must be installed
+    content: returns the bytes of the file
+    network: opens the file as a function from preprocessed images [N, *input_shape] to logits [N, classes]
     """
 
     suffix: str
@@ -81,17 +81,17 @@ FORMATS: Registry[Format] = Registry(
 
 
 def require_packages(formats: Sequence[str]) -> None:
-    """Before anything is trained or searched for an export that cannot be written."""
+    """Refuse formats whose packages are not installed, before anything is trained or searched for them."""
     needed = {package: name for name in reversed(formats) if name in FORMATS for package in FORMATS[name].packages}
     missing = [package for package in needed if not _installed(package)]
     if set(missing) & set(ONNX_PACKAGES):
-        raise EnvironmentProblem(f"ONNX files need {', '.join(missing)}: pip install 'regnas[onnx]'")
+        raise EnvironmentProblem(f"ONNX files need {', '.join(missing)}. Run: pip install 'regnas[onnx]'")
     if missing:
-        raise EnvironmentProblem(f"{needed[missing[0]]} files need {', '.join(missing)}: pip install {missing[0]}")
+        raise EnvironmentProblem(f"{needed[missing[0]]} files need {', '.join(missing)}. Run: pip install {missing[0]}")
 
 
 def _installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ValueError:  # taken out of this process
+    except ValueError:  # sys.modules has None in its place
         return False

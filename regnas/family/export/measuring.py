@@ -1,4 +1,4 @@
-"""Predictions of an exported file on the report split, compared with the member that it was made from."""
+"""Compare the predictions of an exported file on the report split with those of its member."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def predict(model: str, network: Callable[[Tensor], Tensor], split: Split, prepr
     return predictions_from(model, logits, split, keep_logits=True)
 
 
-def measured(path: Path, format_name: str, member: Member, reference: Predictions, found: Predictions) -> Export:
+def measure(path: Path, format_name: str, member: Member, reference: Predictions, found: Predictions) -> Export:
     """Compare a file's predictions, ``found``, with those of the member itself, ``reference``."""
     own, other = align([reference, found])
     if own.logits is None or other.logits is None:
-        raise ArtifactError(f"{path}: the logits of {member.name} are needed for the comparison and were not kept")
+        raise ArtifactError(f"{path}: the predictions of {member.name} must have logits for the comparison, got none")
     return Export(
         member=member.name,
         format=format_name,

@@ -1,4 +1,4 @@
-"""Networks as ONNX files: written by torch's exporter, quantized by onnxruntime.
+"""Write networks as ONNX files with torch's exporter, and quantize them with onnxruntime.
 
 In evaluation mode batch norms are folded into the convolutions before them, as quantization requires.
 """
@@ -79,7 +79,7 @@ def onnx_network(path: Path) -> Callable[[Tensor], Tensor]:
 
 
 def _finished(model: Any, metadata: Mapping[str, str]) -> bytes:
-    """Replace the metadata: the exporter's own has stack traces with the paths of this machine."""
+    """Replace the metadata of the exporter, which has stack traces with local paths, and check the model."""
     import onnx
 
     parts = [model, model.graph, *model.graph.node, *model.graph.input, *model.graph.output]
@@ -94,7 +94,7 @@ def _finished(model: Any, metadata: Mapping[str, str]) -> bytes:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence exporter and quantizer, which print and log; the result is measured anyway."""
+    """Silence the exporter and the quantizer, which print and log; the result is measured later."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

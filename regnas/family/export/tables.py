@@ -1,4 +1,4 @@
-"""Exported files, for the terminal."""
+"""Tables of members and exported files for the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regnas.space import format_macs
 
 
 def export_table(manifest: Manifest) -> Table:
-    """One row per file: its predictions against those of the PyTorch network, and the flips among files of a format."""
+    """Return one row per file: its predictions against the PyTorch network, and the flips among files of a format."""
     title = Text(f"exported files on {manifest.flip_table.samples:,} images: Top-1 and flips in percent")
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in ("File", "Format"):
@@ -47,7 +47,7 @@ def export_table(manifest: Manifest) -> Table:
 
 
 def family_table(manifest: Manifest) -> Table:
-    """One row per member: its size, its Top-1, and its negative flips against every smaller member."""
+    """Return one row per member: its size, its Top-1, and its negative flips against every smaller member."""
     names = [member.name for member in manifest.members]
     title = Text(f"{len(names)} members on {manifest.flip_table.samples:,} images: Top-1 and negative flips in percent")
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))

@@ -1,8 +1,8 @@
-"""Networks as torch.export programs (``.pt2``).
+"""Write networks as torch.export programs (``.pt2``).
 
 ``torch.export.load`` unpickles parts of a file. Files written here have no such parts (weights are plain bytes,
-examples of inputs are left out), but a file from elsewhere may. So regnas loads only what the same process has just
-written, to measure it; no command reads a ``.pt2`` otherwise.
+examples of inputs are left out), but a file from elsewhere may. Therefore regnas loads only a file that the same
+process has just written, to measure it. No other command reads a ``.pt2``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-# Where the code of the network is on this machine, and how it is nested; running it needs none of this.
+# Traces of the source code of the network, with local paths; running it does not need them.
 _TRACES = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
 
 

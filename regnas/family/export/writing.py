@@ -1,7 +1,7 @@
 """Write members, files in other formats and cards, and the manifest last.
 
-Every listed file was run and measured. A file that is listed, undamaged and made from the current weights is left as it
-is, so the same command continues an export that was killed.
+Every listed file was run and measured. A file that is listed, undamaged and made from the current weights stays
+unchanged, so the same command continues an export that was killed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from regnas.data import Preprocessing, Split, Splits
 from regnas.errors import ArtifactError, InfeasibleError, first_line
 from regnas.family.export.cards import write_cards
 from regnas.family.export.formats import FORMATS, SAFETENSORS, Material
-from regnas.family.export.measuring import CPU, measured, predict
+from regnas.family.export.measuring import CPU, measure, predict
 from regnas.family.family import Family, load_family
 from regnas.family.manifest import (
     FORMAT,
@@ -51,7 +51,7 @@ CALIBRATION_IMAGES = 256
 
 @dataclass(frozen=True)
 class Origin:
-    """What all members of a family have in common."""
+    """The facts that all members of a family share."""
 
     supernet: Mapping[str, Any]
     input_shape: tuple[int, int, int]
@@ -62,6 +62,7 @@ class Origin:
     polish: Mapping[str, Any] | None = None
 
     def metadata(self, member: str) -> dict[str, str]:
+        """Return the metadata of the weights of a member."""
         return metadata_of(member, self.preprocessing.to_json(), self.classes, self.input_shape)
 
 
@@ -138,7 +139,7 @@ def write_family(
     loaded = Family(folder, manifest)
     found = [predict_again(name, network) for name, network in loaded.items()]
     exports = [
-        measured(folder / member.file, SAFETENSORS, member, reference, again)
+        measure(folder / member.file, SAFETENSORS, member, reference, again)
         for member, reference, again in zip(members, predictions, found, strict=True)
     ]
     return finish_family(folder, _with_exports(manifest, SAFETENSORS, exports, found))
@@ -151,7 +152,7 @@ def export_formats(family: Family, splits: Splits, formats: Sequence[str], repor
     """
     report = splits.report if report is None else report
     if family.manifest.data.get("digest") != splits.digest:
-        raise ArtifactError(f"{family.folder} was measured on other data, on which its files cannot be compared")
+        raise ArtifactError(f"{family.folder} must be measured on the given data, got the digest of other data")
     materials = {name: _material(family, name, splits) for name in family}
     references = {
         name: predict(name, partial(logits_of, material.network), report, family.preprocessing)
@@ -165,14 +166,14 @@ def export_formats(family: Family, splits: Splits, formats: Sequence[str], repor
             path = family.folder / f"{member.name}.{FORMATS[name].suffix}"
             write_bytes(path, _content(materials[member.name], name, member.name))
             found.append(predict(member.name, FORMATS[name].network(path), report, family.preprocessing))
-            exports.append(measured(path, name, member, references[member.name], found[-1]))
+            exports.append(measure(path, name, member, references[member.name], found[-1]))
         family = finish_family(family.folder, _with_exports(manifest, name, exports, found))
         manifest = family.manifest
     return family
 
 
 def missing_formats(family: Family, formats: Sequence[str]) -> list[str]:
-    """Return the formats whose files are missing, damaged, or made from other weights."""
+    """Return those of the formats whose files are missing, damaged, or made from other weights."""
     return [name for name in formats if name in FORMATS and not _is_current(family, name)]
 
 

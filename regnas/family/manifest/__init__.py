@@ -1,4 +1,4 @@
-"""The description of networks on disk, and how it is checked. Needs no torch."""
+"""The description of networks on disk, and its checks. Does not import torch."""
 
 from regnas.family.manifest.containment import containment_proof
 from regnas.family.manifest.entries import Card, Export, Member

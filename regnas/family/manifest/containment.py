@@ -1,10 +1,10 @@
-"""The proof that a larger member contains the weights of a smaller one, from their tensors alone.
+"""Prove that a larger member contains the weights of a smaller one, from their tensors alone.
 
-Architectures say that one network contains another (CAS of REG-NAS); the numbers show it. A weight of the small network
-is the leading slice of the large one's weight of the same name, bit for bit. Batch-norm statistics are measured per
-member and are not shared. If kernels differ in size, there are two kinds of spaces. Some take the middle of the larger
-kernel, which is compared too. Others map it linearly (once-for-all's kernel transforms); two members alone cannot show
-that, and such weights are listed as not comparable.
+The architectures say that one network contains another (CAS of REG-NAS), and the weights show it. A weight of the small
+network is the leading slice of the weight of the same name in the large one, bit for bit. Batch-norm statistics are
+measured per member and are not shared. If kernels differ in size, there are two kinds of spaces. Some take the middle
+of the larger kernel, which is compared too. Others transform it linearly (the kernel transforms of once-for-all). Two
+members alone cannot prove that, so such weights are listed as not comparable.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from regnas.errors import ArtifactError
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
-# For kernels of one size that both come from a transform: products of two matrices of different heights.
+# For kernels of the same size that both come from a transform, a product of matrices of different heights.
 ROUNDING = 1e-6
 
 Tensors = Mapping[str, NDArray[Any]]
 
 
 def containment_proof(small: Tensors, large: Tensors) -> dict[str, Any]:
-    """Show for every tensor how the weights of the small network are part of the large one's.
+    """Show for every tensor how the weights of the small network are part of the weights of the large one.
 
-    ``shared``: for each name how (``relation``), the shape, and the sha256 of the common bytes;
-    ``not_comparable``: for each name why; ``statistics``: the number of tensors that each member has for itself.
-    A weight that the large network lacks, or has with other numbers, is refused by name.
+    ``shared`` has for each name the ``relation``, the shape, and the sha256 of the common bytes. ``not_comparable`` has
+    for each name the reason. ``statistics`` is the number of tensors that each member has for itself. A weight that the
+    large network lacks, or has with other values, is refused by name.
     """
     shared: dict[str, dict[str, Any]] = {}
     not_comparable: dict[str, str] = {}
@@ -49,7 +49,7 @@ def containment_proof(small: Tensors, large: Tensors) -> dict[str, Any]:
 
 
 def _relation(name: str, tensor: NDArray[Any], large: Tensors) -> tuple[str, str]:
-    """Return how the tensor is part of the large network's, or why that cannot be shown."""
+    """Return how the tensor is part of the large network, or the reason why that cannot be shown."""
     if name not in large:
         raise ArtifactError(f"{name} is missing in the larger network")
     other = large[name]

@@ -35,6 +35,7 @@ class Member:
     seed: int | None = None
 
     def to_json(self) -> dict[str, Any]:
+        """Return the entry as a JSON object."""
         content = asdict(self) | {"top1_interval": list(self.top1_interval)}
         if self.architecture is None:
             return {key: value for key, value in content.items() if key not in _OF_FAMILIES}
@@ -43,7 +44,7 @@ class Member:
 
     @classmethod
     def from_json(cls, value: Any, path: Path, updated: bool) -> Member:
-        """Read an entry; ``updated``: whether it is a model of an update."""
+        """Read an entry; ``updated`` says whether it is a model of an update."""
         foreign = _OF_FAMILIES if updated else _OF_UPDATES
         keys = tuple(key for key in cls.__dataclass_fields__ if key not in foreign)
         table = JsonTable.of(value, path, "a member", keys)
@@ -68,7 +69,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Export:
-    """A member as a file of some format, and how its predictions differ from the member's on the report split."""
+    """A member as a file of some format, and the differences of its predictions from those of the member."""
 
     member: str
     format: str

@@ -1,4 +1,4 @@
-"""Where a manifest is, which file names it may give, and which files these may be."""
+"""Find the folder of a manifest, and check the file names that it lists."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def family_folder(path: Path) -> Path:
 
 
 def plain_name(file: str, manifest: Path) -> str:
-    """Return the name if it is one of a file in the manifest's own folder; refuse anything else."""
+    """Return a file name; refuse names outside the manifest's own folder."""
     if not file.isprintable() or file in ("", ".", "..") or "/" in file or "\\" in file:
-        raise ArtifactError(f"{manifest} names a file outside its folder: {file!r}")
+        raise ArtifactError(f"{manifest} must name files in its own folder, got {file!r}")
     return file
 
 
@@ -37,7 +37,7 @@ def file_in(folder: Path, file: str) -> Path:
     try:
         target, home = path.resolve(strict=True), folder.resolve(strict=True)
         if not target.is_relative_to(home):
-            raise ArtifactError(f"{path} is a link that leaves the folder: refused")
+            raise ArtifactError(f"{path} must be in its folder, got a link that leaves it")
         if not target.is_file():
             raise ArtifactError(f"{path} is not a file")
     except FileNotFoundError:

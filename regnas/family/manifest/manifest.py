@@ -1,4 +1,4 @@
-"""``manifest.json``: the members of a family, or of an update, and every file with its sha256, and its own digest."""
+"""``manifest.json``: the members of a family or the models of an update, every file with its sha256, and a digest."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ class Manifest:
         return {member.name: member.architecture for member in self.members if member.architecture is not None}
 
     def to_json(self) -> dict[str, Any]:
+        """Return the content of ``manifest.json``, with its digest."""
         content: dict[str, Any] = {
             "format": FORMAT,
             "regnas": self.version,
@@ -87,6 +88,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, value: Any, path: Path) -> Manifest:
+        """Read and check the content of ``manifest.json``; ``path`` is for error messages."""
         table = _table(value, path)
         updated = "network" in table.value
         members = tuple(Member.from_json(entry, path, updated) for entry in table.items("members"))
@@ -135,7 +137,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise ArtifactError(f"{path} must have format {FORMAT}, got {found}{remedy}")
     table = _table(content, path)
     if table.value["digest"] != digest_of({key: value for key, value in content.items() if key != "digest"}):
-        raise ArtifactError(f"{path} is damaged: its content is not what its own digest says")
+        raise ArtifactError(f"{path} is damaged: its content does not match its own digest")
     return Manifest.from_json(content, path)
 
 
@@ -146,16 +148,16 @@ def format_of(folder: Path, content: Any = None) -> Any:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest. It is the last file of an export: a family without it does not exist.
+    """Write the manifest, the last file of an export: a family without a manifest does not exist.
 
-    A signature of the old manifest is removed first: whoever signed it did not sign this one.
+    A signature of the old manifest is removed first, because it does not belong to the new one.
     """
     remove_signature(folder)
     write_text(folder / MANIFEST, canonical(manifest.to_json()))
 
 
 def canonical(content: Any) -> str:
-    """Return the only text that a manifest of this content may have."""
+    """Return the only valid text of a manifest with this content."""
     return json_text(content)
 
 

@@ -18,7 +18,7 @@ MODEL, PREPROCESSING, CLASSES, INPUT_SHAPE = NEEDED = (
 def metadata_of(
     member: str, preprocessing: Mapping[str, Any], classes: Sequence[str], input_shape: Sequence[int]
 ) -> dict[str, str]:
-    """Return what is needed to use a file alone; ``input_shape`` is [C, H, W] of the preprocessed images."""
+    """Return the metadata that make a file usable alone; ``input_shape`` is [C, H, W] of the preprocessed images."""
     return {
         MODEL: member,
         PREPROCESSING: json.dumps(preprocessing),

@@ -1,4 +1,4 @@
-"""The signature of a manifest: who made these files. Needs ``cryptography``, the extra ``sign``.
+"""Sign a manifest and check its signature, which shows who made the files. Needs the extra ``sign``.
 
 ``manifest.json.sig`` has the 64 bytes of an Ed25519 signature (RFC 8032) of the exact bytes of ``manifest.json``, which
 has the sha256 of every other file. ``openssl pkeyutl -verify -rawin`` checks the same file.
@@ -30,7 +30,7 @@ log = logging.getLogger("regnas")
 
 
 def read_private_key(path: Path) -> Ed25519PrivateKey:
-    """Read the key that signs, as ssh-keygen or openssl wrote it.
+    """Read a private key that ssh-keygen or openssl wrote.
 
     The passphrase of an encrypted key comes from the environment variable ``REGNAS_KEY_PASSPHRASE``.
     """
@@ -58,7 +58,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def read_public_key(path: Path) -> Ed25519PublicKey:
-    """Read the key that checks, as ssh-keygen or openssl wrote it."""
+    """Read a public key that ssh-keygen or openssl wrote."""
     content = _key_content(path)
     if b"PRIVATE KEY-----" in content:
         raise ConfigurationError(
@@ -90,7 +90,7 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 
 def write_signature(folder: Path, key: Ed25519PrivateKey) -> None:
-    """Sign the manifest as it is on disk."""
+    """Sign the manifest on disk."""
     write_bytes(folder / SIGNATURE, key.sign(file_in(folder, MANIFEST).read_bytes()))
     log.info("signed %s with the key %s", folder / MANIFEST, fingerprint(key.public_key()))
 
@@ -126,12 +126,12 @@ def check_signature(folder: Path, key: Ed25519PublicKey) -> str:
 
 
 def is_signed(folder: Path) -> bool:
-    """Whether there is a file in the place of a signature."""
+    """Whether there is a signature, valid or not."""
     return (folder / SIGNATURE).is_symlink() or (folder / SIGNATURE).exists()
 
 
 class _Encrypted(Exception):
-    pass
+    """A private key is encrypted and no passphrase is set."""
 
 
 def _load_private(content: bytes) -> Any:

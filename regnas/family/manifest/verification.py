@@ -1,4 +1,4 @@
-"""Whether files are what their manifest says: checked offline, from the files; nothing in them is run or unpickled."""
+"""Check files against their manifest, offline and from the files alone; nothing in them is run or unpickled."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from regnas.space import Cost, contains
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-# Counts MACs and parameters of every member; that may need torch, and nothing else here does.
+# Counts MACs and parameters of every member. Only this may need torch.
 Costs = Callable[[Manifest], Mapping[str, Cost]]
 
 
@@ -48,8 +48,8 @@ class Verification:
     Attributes:
         folder: the folder of the manifest.
         files: every file that the manifest lists.
-        problems: what is wrong, one line each; empty if every file is what the manifest says.
-        notes: what was found, and what could not be checked.
+        problems: all problems, one line each; empty if every file agrees with the manifest.
+        notes: what was checked, and what could not be checked.
         signer: the fingerprint of the key that signed the manifest; empty if no key was given, or it did not sign.
     """
 
@@ -61,7 +61,7 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
     def check(self) -> Verification:
@@ -72,9 +72,9 @@ class Verification:
 
 
 def verify_family(folder: Path, costs: Costs, key: Ed25519PublicKey | None = None) -> Verification:
-    """Check everything that can be checked; a damaged manifest says nothing about the other files.
+    """Check everything that can be checked; if the manifest is damaged, nothing else is checked.
 
-    With a public key, a manifest that its holder did not sign is not even parsed.
+    With a public key, the signature is checked first. If it is missing or wrong, the manifest is not parsed.
     """
     try:
         signer = "" if key is None else check_signature(folder, key)
@@ -105,11 +105,11 @@ def verify_family(folder: Path, costs: Costs, key: Ed25519PublicKey | None = Non
 def _signature_notes(folder: Path, signer: str) -> list[str]:
     if signer:
         return [f"signed with the key {signer}"]
-    return ["signed, not checked: that needs the public key of the signer"] if is_signed(folder) else []
+    return ["signed, not checked: this needs the public key of the signer"] if is_signed(folder) else []
 
 
 def _entries(manifest: Manifest) -> list[tuple[Member | Export | Card, str]]:
-    """Return every file that the manifest lists, once, with what it is."""
+    """Return every file that the manifest lists, once, with a description."""
     members = {member.file for member in manifest.members}
     return [
         *((member, f"{member.name}, weights") for member in manifest.members),
@@ -123,7 +123,7 @@ def _file_problem(folder: Path, entry: Member | Export | Card) -> str:
         path = file_in(folder, entry.file)
         size = path.stat().st_size
         if size != entry.bytes:
-            return f"{path} is damaged: it has {size:,} bytes, recorded were {entry.bytes:,}"
+            return f"{path} is damaged: it must have {entry.bytes:,} bytes, got {size:,}"
         check_sha256(path, entry.sha256)
     except (ArtifactError, OSError) as error:
         return str(error)

@@ -1,1 +1,1 @@
-"""Comparisons and verdicts for people and for other programs. Needs no torch."""
+"""Comparisons and verdicts as tables, pages, JSON and JUnit XML. Does not import torch."""

@@ -21,7 +21,7 @@ def to_frame(comparison: Comparison, by: str | None, library: str) -> Any:
 
 
 def pair_values(pair: Pair) -> dict[str, Any]:
-    """Return the numbers of a pair, the ends of its intervals in columns of their own."""
+    """Return the numbers of a pair, with the ends of its intervals in separate columns."""
     return {
         "reference": pair.reference,
         "new": pair.new,

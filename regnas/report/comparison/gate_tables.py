@@ -1,4 +1,4 @@
-"""A verdict for the terminal, for a comment on a pull request, and as tests."""
+"""A verdict as tables for the terminal, as a comment on a pull request, and as test cases."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ FOLDING = (0, 4)  # the limit and the further samples are texts
 
 
 def gate_terminal(verdict: Verdict) -> Group:
+    """Return the limits, the classes that do not pass, and notes, for the terminal."""
     parts = titled_table(gate_headline(verdict), LIMITS, limit_rows(verdict.checks), folding=FOLDING)
     for check in verdict.checks:
         rows = class_rows(check)
@@ -58,6 +59,7 @@ def gate_cases(verdict: Verdict, allow_unresolved: bool) -> list[Case]:
 
 
 def gate_headline(verdict: Verdict) -> str:
+    """Return the status, the models and the number of samples in one line."""
     return (
         f"{verdict.status.capitalize()}: {printable(verdict.reference)} → {printable(verdict.new)} on "
         f"{verdict.samples:,} samples"
@@ -65,6 +67,7 @@ def gate_headline(verdict: Verdict) -> str:
 
 
 def limit_rows(checks: Sequence[Check]) -> list[list[str]]:
+    """Return one row of ``LIMITS`` per check."""
     return [
         [
             limit_text(check),
@@ -78,6 +81,7 @@ def limit_rows(checks: Sequence[Check]) -> list[list[str]]:
 
 
 def limit_text(check: Check) -> str:
+    """Return the limit in words."""
     if check.limit == "min_accuracy_gain":
         return f"accuracy gains at least {100 * check.bound:g} points"
     of = " of every class" if check.limit == "max_class_nfr" else ""
@@ -85,17 +89,20 @@ def limit_text(check: Check) -> str:
 
 
 def further_text(found: Check | Finding) -> str:
+    """Return how many further samples would resolve the limit; empty if it is resolved."""
     if found.status != "unresolved":
         return ""
     return "cannot be resolved at this rate" if found.further_samples is None else f"about {found.further_samples:,}"
 
 
 def classes_title(check: Check, rows: Sequence[Sequence[str]]) -> str:
+    """Return the title of the table of classes that do not pass."""
     shown = f", the worst {MOST_CLASSES}" if len(rows) > MOST_CLASSES else ""
     return f"Classes that do not pass: {len(rows):,} of {len(check.classes):,}{shown}"
 
 
 def class_rows(check: Check) -> list[list[str]]:
+    """Return one row of ``CLASSES`` per class that does not pass."""
     return [
         [
             printable(str(each.value)),
@@ -112,6 +119,7 @@ def class_rows(check: Check) -> list[list[str]]:
 
 
 def gate_notes(verdict: Verdict) -> list[str]:
+    """Explain the intervals and the further samples."""
     lines = [
         "A limit passes or fails if the whole 95 % interval is on one side of it. Further samples: how many would "
         "resolve it if the rates stay the same."
@@ -124,6 +132,6 @@ def gate_notes(verdict: Verdict) -> list[str]:
     ]
     if verdict.clusters < verdict.samples:
         lines.append(
-            f"The samples come in {verdict.clusters:,} clusters (column group), which the intervals allow for."
+            f"The samples come in {verdict.clusters:,} clusters (column group); the intervals account for them."
         )
     return lines

@@ -1,6 +1,6 @@
-"""NFR between every two models as one picture.
+"""Draw the NFR between every two models as one SVG.
 
-The SVG is written here and not by matplotlib, which would more than double what `pip install regnas` installs.
+The SVG is written here and not by matplotlib, which would more than double the size of `pip install regnas`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_WRITTEN = 14
 WIDTH = 750.0
 LEGEND_WIDTH, LEGEND_HEIGHT = 160.0, 10.0
 LONGEST_NAME = 24
-CHARACTER = 6.4  # of the font at 11 pixels, wide
+CHARACTER = 6.4  # width of a character of the font at 11 pixels
 
 INK, SAME_MODEL = "#1b2430", "#e2e5ea"  # a model and itself: not a rate of 0, which is nearly white
 BLUES = ("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file that needs nothing else: no network, no script, no second file."""
+"""A comparison as one self-contained HTML file: no network, no script, no second file."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ MOST_PAIRS = 100  # up to here, both directions of every pair are in the table
 
 
 def html_text(comparison: Comparison) -> str:
+    """Return the page of a comparison."""
     filters: dict[str, Callable[..., Any]] = {
         "percent": percent,
         "signed": signed_percent,

@@ -20,6 +20,7 @@ class Case:
 
 
 def junit_text(suite: str, cases: Sequence[Case]) -> str:
+    """Return the test cases of a suite as JUnit XML."""
     root = ElementTree.Element(
         "testsuite",
         name=suite,

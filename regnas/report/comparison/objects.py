@@ -1,4 +1,4 @@
-"""Comparisons and verdicts as JSON objects, which other programs read: rates are fractions."""
+"""Comparisons and verdicts as JSON objects for other programs. Rates are fractions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from regnas.flips.closed_forms import LEVEL
 from regnas.runtime.printable import json_escapes
 
 NOT_VALUES = ("correct", "shared")
-# The classes of all pairs together. Ten models and fewer list up to MOST_PARTS classes per pair, a hundred models ten.
+# The classes of all pairs together. Up to ten models list up to MOST_PARTS classes per pair, a hundred models ten.
 MOST_PARTS_OF_ALL = 100_000
 
 
 def json_text(value: Mapping[str, Any]) -> str:
+    """Return an object as one line of JSON."""
     return json_escapes(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 def comparison_object(comparison: Comparison, ids: bool = False) -> dict[str, Any]:
-    """Return every ordered pair; with ``ids``, also the ids of the flipped samples."""
+    """Return the JSON object of a comparison; with ``ids``, also the ids of the flipped samples."""
     table = comparison.table
     most = min(MOST_PARTS, max(1, MOST_PARTS_OF_ALL // max(1, len(comparison.pairs))))
     return {
@@ -40,6 +41,7 @@ def comparison_object(comparison: Comparison, ids: bool = False) -> dict[str, An
 
 
 def verdict_object(verdict: Verdict) -> dict[str, Any]:
+    """Return the JSON object of a verdict."""
     return {
         "verdict": verdict.status,
         "reference": verdict.reference,

@@ -12,6 +12,7 @@ MOST_PAIRS = 10
 
 
 def pair_summary(pair: Pair) -> str:
+    """Describe a pair in one line."""
     return (
         f"{pair_title(pair)}: NFR {percent(pair.nfr)} % {percent_interval(pair.nfr_interval)}, "
         f"PFR {percent(pair.pfr)} %, accuracy {signed_percent(pair.accuracy_difference)} points "
@@ -20,6 +21,7 @@ def pair_summary(pair: Pair) -> str:
 
 
 def comparison_summary(comparison: Comparison) -> str:
+    """Describe a comparison in one line per forward pair, at most 10 of them."""
     forward = comparison.forward
     lines = [f"  {pair_summary(pair)}" for pair in forward[:MOST_PAIRS]]
     if len(forward) > MOST_PAIRS:
@@ -28,6 +30,7 @@ def comparison_summary(comparison: Comparison) -> str:
 
 
 def verdict_summary(verdict: Verdict) -> str:
+    """Describe a verdict in one line per limit."""
     lines = [
         f"  {limit}: {status}, {found} {interval}" + (f", further samples: {further}" if further else "")
         for limit, found, interval, status, further in limit_rows(verdict.checks)

@@ -24,10 +24,10 @@ PARTS = ("Samples", "Flips", "NFR", "PFR")
 
 # Columns of the table of pairs, from wide terminals to narrow ones: the first choice that fits is printed.
 LAYOUTS = (range(7), (0, 1, 2, 4, 5, 6), (0, 1, 2, 4, 6), (0, 1, 2, 4))
-NARROWEST_NAME = 16  # names of models are folded before a column is left out, but not below this width
+NARROWEST_NAME = 16  # names of models are wrapped down to this width before a column is left out
 GAP = 2  # between two columns
 
-# Parts that are shown of a class or slice table; the JSON object has them all.
+# Rows of a class or slice table that are shown; the JSON object has all of them.
 MOST_ROWS = 5
 MOST_MARKDOWN_ROWS = 20
 MOST_IDS = 5
@@ -38,7 +38,7 @@ MOST_DETAILED = 10  # pairs of a model and the next whose classes, slices and id
 def terminal(comparison: Comparison, width: int) -> Group:
     """Return the models, the forward pairs, and the parts that regressed most between each model and the next.
 
-    width: columns of the terminal
+    ``width`` is that of the terminal, in characters.
     """
     parts = titled_table(headline(comparison), MODELS, model_rows(comparison))
     shown = shown_pairs(comparison)
@@ -57,7 +57,7 @@ def terminal(comparison: Comparison, width: int) -> Group:
 
 
 def markdown(comparison: Comparison) -> str:
-    """Return the same as Markdown, with more of the parts."""
+    """Return the comparison as Markdown, with more rows per class or slice table than in the terminal."""
     shown = shown_pairs(comparison)
     sections = [
         f"# {plain(headline(comparison))}",
@@ -77,12 +77,13 @@ def markdown(comparison: Comparison) -> str:
 
 
 def cases(comparison: Comparison) -> list[Case]:
-    """Return each model and the next as a test that passes, with its numbers: limits are for the gate."""
+    """Return one passing test per pair of a model and the next, with its numbers: only a gate has limits."""
     rows = pair_rows(comparison.successive)
     return [Case(pair, f"NFR {nfr} %, PFR {pfr} %, accuracy {gain} points") for pair, nfr, pfr, _, gain, *_ in rows]
 
 
 def headline(comparison: Comparison) -> str:
+    """Return the numbers of models and samples in words."""
     return f"{len(comparison.models)} models on {comparison.samples:,} samples"
 
 
@@ -97,19 +98,23 @@ def detailed_pairs(comparison: Comparison) -> list[Pair]:
 
 
 def highest_first(comparison: Comparison) -> str:
+    """Return a note if a table shows only the pairs with the highest NFR, else an empty text."""
     return ": the pairs with the highest NFR" if len(comparison.forward) > MOST_PAIRS else ""
 
 
 def pair_title(pair: Pair) -> str:
+    """Return the names of a pair with an arrow."""
     return f"{printable(pair.reference)} → {printable(pair.new)}"
 
 
 def model_rows(comparison: Comparison) -> list[list[str]]:
+    """Return one row of ``MODELS`` per model."""
     rates = zip(comparison.models, comparison.error_rates, strict=True)
     return [[printable(name), percent(error)] for name, error in rates]
 
 
 def pair_rows(pairs: Sequence[Pair]) -> list[list[str]]:
+    """Return one row of ``PAIRS`` per pair."""
     return [
         [
             pair_title(pair),
@@ -125,11 +130,13 @@ def pair_rows(pairs: Sequence[Pair]) -> list[list[str]]:
 
 
 def breakdowns(pair: Pair) -> Iterator[tuple[str, Breakdown]]:
+    """Yield the flips by class and by each slice, with the name of the column."""
     yield "class", pair.classes
     yield from pair.slices.items()
 
 
 def part_rows(breakdown: Breakdown) -> list[list[str]]:
+    """Return one row per class or value of a slice: its name, then ``PARTS``."""
     return [
         [
             printable(str(part.value)),
@@ -143,6 +150,7 @@ def part_rows(breakdown: Breakdown) -> list[list[str]]:
 
 
 def left_out(breakdown: Breakdown, shown: int) -> str:
+    """Say how many parts a table with ``shown`` rows leaves out."""
     count = max(0, len(breakdown.parts) - shown) + breakdown.left_out
     return f"and {count:,} more, which regressed less" if count else ""
 
@@ -158,8 +166,9 @@ def left_out_pairs(comparison: Comparison, shown: int) -> str:
 
 
 def left_out_columns(layout: Sequence[int]) -> str:
+    """Name the columns that a narrow layout leaves out."""
     names = [name for place, name in enumerate(PAIRS) if place not in layout]
-    return f"Columns left out for lack of width: {', '.join(names)}." if names else ""
+    return f"Left out, because the terminal is too narrow: {', '.join(names)}." if names else ""
 
 
 def fitting_layout(rows: Sequence[Sequence[str]], width: int) -> Sequence[int]:
@@ -179,6 +188,7 @@ def flipped_ids(pair: Pair) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
+    """Explain the numbers, the clusters and the columns that are not slices."""
     samples, clusters = comparison.samples, comparison.clusters
     pairs = len(comparison.pairs) // 2
     lines = [
@@ -188,8 +198,8 @@ def notes(comparison: Comparison) -> list[str]:
     ]
     if clusters < samples:
         lines.append(
-            f"The samples come in {clusters:,} clusters (column group), which the intervals allow for; in the test "
-            "each cluster has one vote."
+            f"The samples come in {clusters:,} clusters (column group); the intervals account for them, and each "
+            "cluster has one vote in the test."
         )
     reasons = comparison.left_out.items()
     lines += [f'Column "{printable(name)}" is not used as a slice: {reason}.' for name, reason in reasons]
@@ -199,7 +209,7 @@ def notes(comparison: Comparison) -> list[str]:
 def titled_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[str]], below: str = "", folding: Sequence[int] = (0,)
 ) -> list[RenderableType]:
-    """Return a table for the terminal; only the columns ``folding`` are broken over lines.
+    """Return a table for the terminal with a title above and a note below; only the columns ``folding`` are wrapped.
 
     All cells are texts, never strings: rich would take "[red]" in a name for markup.
     """

@@ -1,4 +1,4 @@
-"""Which network contains which: the members of a family drawn into each other, block by block."""
+"""Draw the members of a family into each other, block by block, to show which network contains which."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_COLUMNS = 2
 
 
 def architectures(contents: ReportContents) -> Figure:
-    """One column of panels per method with architectures of its own; one row of panels per gene."""
+    """Draw one column of panels per method that has its own architectures, and one row of panels per gene."""
     methods = _with_own_architectures(contents)
     names = gene_names([each for method in methods for each in method.architectures])
     columns = min(MOST_COLUMNS, len(methods))
@@ -55,7 +55,7 @@ def architectures(contents: ReportContents) -> Figure:
 
 
 def uncovered(small: Architecture, large: Architecture, gene: str | None = None) -> list[Place]:
-    """The blocks of ``small`` whose counterpart in ``large`` is missing or smaller, in ``gene`` or in any."""
+    """Return the blocks of ``small`` whose counterpart in ``large`` is missing or smaller, in ``gene`` or in any."""
     counterparts = {(stage, position): block for stage, position, block in large.blocks()}
     return [
         (stage, position)
@@ -70,6 +70,7 @@ def _only(block: Block, gene: str | None) -> Block:
 
 
 def containment(method: ReportedMethod) -> str:
+    """Say whether each network of a method contains the next smaller one."""
     pairs = list(pairwise(method.architectures))
     broken = sum(not contains(large, small) for small, large in pairs)
     if not pairs:
@@ -78,18 +79,18 @@ def containment(method: ReportedMethod) -> str:
 
 
 def gene_names(found: Sequence[Architecture]) -> list[str]:
-    """All genes of the blocks, the width first if there is one: it is what readers look for."""
+    """Return all genes of the blocks, with the width first, because readers look for it."""
     names = sorted({name for architecture in found for _, _, block in architecture.blocks() for name, _ in block.genes})
     return sorted(names, key=lambda name: name != "width") or ["depth"]
 
 
 def member_colors(count: int) -> list[Any]:
-    """From dark (the smallest, in front) to light (the largest, behind)."""
+    """Return one color per member, from dark (the smallest, in front) to light (the largest, behind)."""
     return [colormaps["Blues"](shade) for shade in np.linspace(0.92, 0.32, count)]
 
 
 def _with_own_architectures(contents: ReportContents) -> list[ReportedMethod]:
-    """The family, and each method whose networks are not those of one before: baselines mostly reuse the family's."""
+    """Return the family and each method that does not reuse the architectures of an earlier one."""
     own: list[ReportedMethod] = []
     for method in contents.methods:
         if all(method.architectures != earlier.architectures for earlier in own):
@@ -98,7 +99,7 @@ def _with_own_architectures(contents: ReportContents) -> list[ReportedMethod]:
 
 
 def _places(found: Sequence[Architecture]) -> dict[Place, float]:
-    """Where each block stands on the x axis, with a gap between two stages."""
+    """Return the place of each block on the x axis, with a gap between two stages."""
     places = sorted({(stage, position) for architecture in found for stage, position, _ in architecture.blocks()})
     return {place: index + STAGE_GAP * place[0] for index, place in enumerate(places)}
 
@@ -109,7 +110,7 @@ def _draw(
     for index in reversed(range(len(members))):  # the largest first, behind the others
         blocks = {(stage, position): dict(block.genes) for stage, position, block in members[index].blocks()}
         drawn = [place for place in places if place in blocks]
-        # narrower the smaller the member: visible even if two have the same height
+        # smaller members have narrower bars, which are visible even if two bars have the same height
         width = 0.92 * (index + 1.2) / (len(members) + 0.2)
         axes.bar(
             [places[place] for place in drawn],

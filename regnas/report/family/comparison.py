@@ -1,8 +1,8 @@
-"""From predictions to the numbers of the report.
+"""Compute the numbers of the report from predictions.
 
-Intervals and p-values are those of ``regnas.flips``, so that ``regnas compare`` gives the same for the same prediction
-files: Clopper-Pearson for a rate, Tango for a difference of accuracies, the exact McNemar test with Holm's correction
-over the pairs of a method.
+Intervals and p-values are those of ``regnas.flips``, so ``regnas compare`` gives the same values for the same
+prediction files: Clopper-Pearson for a rate, Tango for a difference of accuracies, the exact McNemar test with Holm's
+correction over the pairs of a method.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from regnas.report.family.verdicts import summary, verdict
 
 def compare(contents: ReportContents) -> FamilyComparison:
     """Compute every number of the report."""
-    # All methods at once, so that one predicted on other samples is refused before anything is computed.
+    # All methods at once, so that a method with other samples is refused before anything is computed.
     aligned = align([each for method in contents.methods for each in method.predictions])
     count = len(contents.members)
     predictions = [aligned[start : start + count] for start in range(0, len(aligned), count)]
     groups = shared_groups(aligned)
-    # A method that was saved without clusters has the same samples, and so the same clusters.
+    # A method that was saved without clusters has the same samples, and therefore the same clusters.
     predictions = [tuple(each.changed(groups=groups) for each in mine) for mine in predictions]
     samples, clusters = len(aligned[0]), count_clusters(groups, len(aligned[0]))
     family, *baselines = (
@@ -71,7 +71,7 @@ def _method(
 ) -> MethodResult:
     members = contents.members
     is_family = method is contents.family
-    # The names of the members: two methods, or two members trained alike, may have predictions of the same name.
+    # The table gets the names of the members, because predictions of two members may have the same name.
     table = flip_table_from_correctness(members, np.stack([each.correct for each in predictions]))
     statistics = pairs_of(predictions)
     has_pairs = len(members) > 1  # a single network has nothing to flip against
@@ -123,7 +123,7 @@ def _member(
 
 
 def _diagnostics(contents: ReportContents) -> FlipDiagnostics | None:
-    """From the smallest to the largest member; a single one has nothing to flip against."""
+    """Return the diagnostics from the smallest to the largest member; None for a single member."""
     if len(contents.members) < 2:
         return None
     methods = [

@@ -1,4 +1,4 @@
-"""What a report is made of. Everything that it shows is computed from these values and nothing else."""
+"""The contents of a family's report. Everything that it shows is computed from these values alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regnas.space import Architecture
 
 @dataclass(frozen=True)
 class ReportedMethod:
-    """One way to come to a network for each member: the searched family, or a baseline.
+    """A method with one network for each member: the searched family, or a baseline.
 
     The tuples go from the smallest to the largest network, parallel to ``ReportContents.members``.
     """
@@ -27,7 +27,7 @@ class ReportedMethod:
     architectures: tuple[Architecture, ...]
     macs: tuple[int, ...]
     parameters: tuple[int, ...]
-    training_macs: int  # multiply-adds of all its training, forward and backward; 0 if others trained it
+    training_macs: int  # multiply-adds of all its training, forward and backward; 0 for imported weights
 
 
 @dataclass(frozen=True)
@@ -56,21 +56,23 @@ class ReportContents:
 
     def __post_init__(self) -> None:
         if not self.methods or not self.members:
-            raise ValueError("a report needs at least the family, and the family at least one member")
+            raise ValueError("a report must have a family with at least one member, got none")
         if len(set(self.members)) < len(self.members):
-            raise ValueError(f"two members have the same name: {', '.join(self.members)}")
+            raise ValueError(f"names of members must differ, got {', '.join(self.members)}")
         if len(self.budgets) != len(self.members):
-            raise ValueError(f"{len(self.budgets)} budgets for {len(self.members)} members")
+            raise ValueError(f"budgets must be one per member, {len(self.members)}, got {len(self.budgets)}")
         for method in self.methods:
             for what in ("predictions", "architectures", "macs", "parameters"):
                 count = len(getattr(method, what))
                 if count != len(self.members):
-                    raise ValueError(f'method "{method.name}" has {count} {what} for {len(self.members)} members')
+                    raise ValueError(
+                        f'{what} of method "{method.name}" must be one per member, {len(self.members)}, got {count}'
+                    )
 
     @property
     def family(self) -> ReportedMethod:
         return self.methods[0]
 
     def class_name(self, index: int) -> str:
-        """A model may have more outputs than the data set has names."""
+        """Return the name of a class; a model may have more outputs than the data set has names."""
         return self.classes[index] if index < len(self.classes) else f"class {index}"

@@ -33,9 +33,9 @@ class Flip:
 
 
 def worst_flips(contents: ReportContents, most: int = MOST_FLIPS) -> list[Flip]:
-    """Collect the flips of the family, worst first; each sample once, with the pair where it is worst.
+    """Collect the flips of the family, the worst first; each sample once, with the pair in which it is worst.
 
-    The worst flip is the one where the larger member is most confident in the wrong class.
+    A flip is worse if the larger member is more confident in the wrong class.
     """
     predictions = align(contents.family.predictions)
     worst: dict[int, tuple[float, int, int]] = {}  # by row: severity, smaller and larger member

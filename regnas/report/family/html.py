@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: no network, no script, no second file."""
+"""The report as one self-contained HTML file: no network, no script, no second file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from regnas.space import format_macs
 def render(
     contents: ReportContents, comparison: FamilyComparison, figures: Mapping[str, str], flips: Sequence[Flip]
 ) -> str:
-    """``figures`` are SVG documents of our own plots by name; everything else is escaped."""
+    """Return the page of the report.
+
+    ``figures`` are SVG documents of our own plots by name. All other texts are escaped.
+    """
     filters: dict[str, Callable[..., Any]] = {
         "percent": percent,
         "interval": percent_interval,

@@ -21,12 +21,12 @@ from regnas.report.kit.figures import COLORS, DASHES, GRAY, INK, MARKERS, WIDTH,
 from regnas.report.kit.formatting import percent, percent_interval
 from regnas.space import format_macs
 
-# More points than this are drawn as one picture inside the SVG: each would be an element otherwise.
+# More points than this are drawn as one picture inside the SVG instead of as one element each.
 MOST_POINTS = 2000
 
 
 def top1_against_macs(comparison: FamilyComparison) -> Figure:
-    """One line per method; bars are the intervals. Methods at the same cost are drawn side by side."""
+    """Draw Top-1 against cost: one line per method, bars for the intervals, methods at the same cost side by side."""
     figure = Figure(figsize=(WIDTH, 3.9), layout="constrained")
     axes: Axes = figure.subplots()
     methods = comparison.methods
@@ -53,7 +53,7 @@ def top1_against_macs(comparison: FamilyComparison) -> Figure:
 
 
 def pairs_error_against_flips(comparison: FamilyComparison) -> Figure:
-    """A point for each pair of members: the error rate of the larger one and its NFR; down and to the left is better.
+    """Draw a point for each pair of members: the error rate of the larger one and its NFR. Lower left is better.
 
     The pairs of a method are joined in the order of the larger members, and numbered as the legend says.
     """
@@ -83,7 +83,7 @@ def pairs_error_against_flips(comparison: FamilyComparison) -> Figure:
 
 
 def _look(index: int, method: MethodResult) -> dict[str, Any]:
-    """Of a method's line with bars: the family, which comes first, stands out."""
+    """Return the style of a method's line; the family, which comes first, stands out."""
     return {
         "label": shown(method.title),
         "color": COLORS[index % len(COLORS)],
@@ -98,13 +98,13 @@ def _look(index: int, method: MethodResult) -> dict[str, Any]:
 
 
 def flip_heat_maps(comparison: FamilyComparison) -> Figure:
-    """One panel per method: NFR from each smaller member (row) to each larger one (column), on one color scale."""
+    """Draw one panel per method: NFR from each smaller member (row) to each larger one (column), on one color scale."""
     methods, members = comparison.methods, comparison.members
     cells = len(members) - 1
     panel = max(2.05, 0.62 * cells + 0.5)
     columns = max(1, min(len(methods), math.floor(WIDTH / panel)))
     rows = math.ceil(len(methods) / columns)
-    # the same height of a cell whatever their number, and room for titles and names
+    # the same height of a cell for any number of cells, and room for titles and names
     height = rows * (max(0.55 * cells, 0.9) + 0.95)
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
@@ -118,7 +118,7 @@ def flip_heat_maps(comparison: FamilyComparison) -> Figure:
         mesh = axes.pcolormesh(edges, edges, _upper(methods[index], members), norm=scale, cmap=colors)
         axes.invert_yaxis()
         _write_cells(axes, methods[index], members, scale)
-        # On two lines, so that a long one does not run into the next panel's.
+        # On two lines, so that a long title does not overlap with that of the next panel.
         axes.set_title("\n".join(wrap(shown(methods[index].title, 40), 20)), loc="left")
         axes.set_xticks(range(cells), [shown(name, 12) for name in members[1:]], rotation=0 if cells < 5 else 30)
         axes.set_yticks(
@@ -134,7 +134,7 @@ def flip_heat_maps(comparison: FamilyComparison) -> Figure:
 
 
 def search_progress(searches: Sequence[SearchHistory]) -> Figure:
-    """One panel per search: the reward of each candidate, the best so far, and the chosen one."""
+    """Draw one panel per search: the reward of each candidate, the best so far, and the chosen one."""
     columns = min(3, len(searches))
     rows = math.ceil(len(searches) / columns)
     figure = Figure(figsize=(WIDTH, 2.3 * rows + 0.3), layout="constrained")
@@ -185,7 +185,7 @@ def _draw_search(axes: Axes, search: SearchHistory) -> None:
 
 
 def _upper(method: MethodResult, members: Sequence[str]) -> np.ma.MaskedArray[Any, Any]:
-    """NFR in percent [K - 1, K - 1]: row = reference without the largest, column = new without the smallest."""
+    """Return NFR in percent [K - 1, K - 1]: row = reference without the largest, column = new without the smallest."""
     rates = 100 * np.array(method.nfr_matrix)[:-1, 1:]
     return np.ma.masked_array(rates, mask=np.tri(len(members) - 1, k=-1, dtype=bool))
 

@@ -32,7 +32,7 @@ class MemberResult:
 
 @dataclass(frozen=True)
 class PairResult:
-    """A smaller member (reference) and a larger one (new); the numbers that ``regnas compare`` gives too."""
+    """A smaller member (reference) and a larger one (new), with the same numbers as ``regnas compare``."""
 
     reference: Text
     new: Text

@@ -20,7 +20,7 @@ MOST_MEMBERS_IN_TERMINAL = 5
 
 
 def terminal_table(comparison: FamilyComparison) -> Table:
-    """One row per method: Top-1 of each member, NFR of each pair, mean NFR with its interval.
+    """Return a table with one row per method: Top-1 of each member, NFR of each pair, mean NFR with its interval.
 
     With many members, only the smallest and the largest are shown, without pairs; ``flips.md`` has all of them.
     """
@@ -50,7 +50,7 @@ def terminal_table(comparison: FamilyComparison) -> Table:
 
 
 def markdown(comparison: FamilyComparison) -> str:
-    """``flips.md``: the summary, the pairs of each method, and what the intervals cover."""
+    """Return the content of ``flips.md``: the summary, the pairs of each method, and what the intervals cover."""
     parts = [f"# {plain(comparison.title)}", plain(comparison.summary)]
     verdicts = [f"- {plain(method.verdict)}" for method in comparison.methods if method.verdict]
     if verdicts:
@@ -69,7 +69,7 @@ def markdown(comparison: FamilyComparison) -> str:
 
 
 def coverage(comparison: FamilyComparison) -> str:
-    """What the intervals are about, and what they leave out."""
+    """Explain what the intervals cover and what they leave out."""
     level, samples, clusters = comparison.interval_level, comparison.samples, comparison.clusters
     by_cluster, votes = (" (clusters)", ", one vote per cluster") if clusters < samples else ("", "")
     originals = f"the {clusters:,} originals of the test set" if clusters < samples else f"the {samples:,} test samples"
@@ -78,7 +78,7 @@ def coverage(comparison: FamilyComparison) -> str:
         f"choice of {originals}. A rate has the interval of Clopper and Pearson, a difference of accuracies that of "
         "Tango, a mean over pairs a paired bootstrap that is never narrower than these closed forms. p-values are of "
         f"the exact McNemar test{votes}, corrected for the pairs of a method (Holm). The intervals do not cover the "
-        "training: another seed gives other networks, and how much those differ only repeated runs can tell."
+        "training: another seed gives other networks, and only repeated runs show how much these differ."
     )
 
 
@@ -97,6 +97,7 @@ def _summary_table(comparison: FamilyComparison) -> str:
 
 
 def nfr_difference(method: MethodResult) -> str:
+    """Return the mean NFR minus that of the family with its interval; a dash for the family."""
     if method.mean_nfr_difference is None or method.mean_nfr_difference_interval is None:
         return "–"
     bounds = percent_interval(method.mean_nfr_difference_interval)
@@ -104,12 +105,14 @@ def nfr_difference(method: MethodResult) -> str:
 
 
 def top1_difference(model: MemberResult) -> str:
+    """Return Top-1 minus that of the family's member with its interval; a dash for the family."""
     if model.top1_difference is None or model.top1_difference_interval is None:
         return "–"
     return f"{signed_percent(model.top1_difference)} {percent_interval(model.top1_difference_interval)}"
 
 
 def accuracy_difference(pair: PairResult) -> str:
+    """Return the accuracy of the larger member minus that of the smaller one, with its interval."""
     return f"{signed_percent(pair.accuracy_difference)} {percent_interval(pair.accuracy_difference_interval)}"
 
 

@@ -1,8 +1,8 @@
-"""What the intervals allow to say, in one sentence per method.
+"""Conclusions from the intervals, in one sentence per method.
 
-A method is said to have more or fewer flips, or a higher or lower accuracy, only if the interval of the difference does
-not contain 0. An interval that contains 0 does not prove that two methods are alike. The sentence then says that they
-cannot be told apart, and by how much they might differ.
+A sentence says that a method has more or fewer flips, or a higher or lower accuracy, only if the interval of the
+difference does not contain 0. An interval that contains 0 does not prove that two methods are equal. The sentence then
+says that they cannot be told apart, and by how much they may differ.
 """
 
 from __future__ import annotations

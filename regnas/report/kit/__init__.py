@@ -1,1 +1,1 @@
-"""How results are written down for people: numbers, Markdown, figures, pages. Needs no torch."""
+"""The format of numbers, Markdown, figures and pages in all reports. Does not import torch."""

@@ -1,7 +1,7 @@
-"""The look that all figures share, and how they become files.
+"""The common style of all figures, and writing them to files.
 
-Figures are made without pyplot, so that nothing global is left behind, and come out byte for byte the same for the
-same data. Text stays text: the files are small, and the browser can find and read it.
+Figures are made without pyplot, so no global state changes, and the same data give the same bytes. Text stays text, so
+the files are small, and browsers can search the text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from regnas.runtime.files import write_bytes
 from regnas.runtime.printable import without_controls
 
 WIDTH = 10.4  # inches
-DOTS = 144  # an inch, of PNG files
+DOTS = 144  # per inch, in PNG files
 
 STYLE: Any = {  # the type that matplotlib gives to its keys differs between its versions
     "svg.fonttype": "none",
@@ -50,7 +50,8 @@ STYLE: Any = {  # the type that matplotlib gives to its keys differs between its
 
 GRAY, INK = "#6b7280", "#1b2430"
 
-# Okabe and Ito: told apart by the color-blind; each with its own marker and dash, to be told apart in gray too.
+# The palette of Okabe and Ito, which color-blind readers can distinguish. Each color has its own marker and dash, which
+# can be distinguished in gray.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
@@ -58,29 +59,29 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure for pages (SVG) and for slides and chats (PNG)."""
+    """A figure as SVG, for pages, and as PNG, for slides and chats."""
 
     svg: str
     png: bytes
 
 
 def picture(draw: Callable[[], Figure]) -> Picture:
-    """Draw under the common style."""
+    """Draw a figure in the common style, as SVG and PNG."""
     with _common_style():
         figure = draw()
         document = _svg(figure)
-        figure.set_layout_engine("none")  # it is laid out: doing that again takes as long as drawing
+        figure.set_layout_engine("none")  # the layout is done, and repeating it takes as long as drawing
         return Picture(document, _png(figure))
 
 
 def svg(draw: Callable[[], Figure]) -> str:
-    """Draw under the common style and return the SVG document."""
+    """Draw a figure in the common style and return the SVG document."""
     with _common_style():
         return _svg(draw())
 
 
 def write_picture(path: Path, drawn: Picture) -> None:
-    """``path`` without a suffix: both files."""
+    """Write the SVG and the PNG; ``path`` has no suffix."""
     write_document(path.with_name(f"{path.name}.svg"), drawn.svg)
     write_bytes(path.with_name(f"{path.name}.png"), drawn.png)
 
@@ -88,13 +89,13 @@ def write_picture(path: Path, drawn: Picture) -> None:
 @contextmanager
 def _common_style() -> Iterator[None]:
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
-        # Names in scripts that the measuring font lacks: the browser has a font for them.
+        # The font that measures texts lacks some scripts; the browser has fonts for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
         yield
 
 
-# The canvases write the files: Figure.savefig would draw each figure twice, the first time for the layout alone.
-# Files name no date and no program, so that the same data give the same bytes.
+# The canvases write the files, because Figure.savefig would draw each figure twice, once only for the layout.
+# The files contain no date and no program, so that the same data give the same bytes.
 
 
 def _svg(figure: Figure) -> str:
@@ -113,7 +114,7 @@ def _png(figure: Figure) -> bytes:
 
 
 def shown(text: str, most: int = 40) -> str:
-    """A name as a figure can show it: on one line, short, without characters that XML forbids."""
+    """Return a name as a figure can show it: on one line, short, without characters that XML forbids."""
     printable = "".join(each if each.isprintable() else " " for each in text).strip()
     short = printable if len(printable) <= most else f"{printable[: most - 1]}…"
     # matplotlib leaves labels with a leading underscore out of legends; a word joiner has no width

@@ -1,4 +1,4 @@
-"""Results as JSON: dataclasses become objects with their fields as keys, and come back."""
+"""Convert results to JSON and back: dataclasses become objects whose keys are the fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from regnas.runtime.files import json_text, read_json, sealed, unsealed
 Text = InstanceOf[str]
 
 LONGEST = 40  # characters of a value that a message shows
-WANTED = {  # the words for kinds of pydantic's problems
+WANTED = {  # the expected value in words, by the kind of pydantic's problem
     "bool_type": "true or false",
     "dataclass_type": "an object",
     "dict_type": "an object",
@@ -52,7 +52,7 @@ class JsonResult:
 
     @classmethod
     def from_dict(cls, content: Any, source: str, remedy: str = "") -> Self:
-        """Convert what ``to_dict`` or ``to_json`` returned; ``source`` is where it comes from, for the error."""
+        """Convert the content of ``to_dict`` or ``to_json`` back; ``source`` names its origin in errors."""
         try:
             return TypeAdapter(cls).validate_python(unsealed(content, source))
         except ArtifactError as error:

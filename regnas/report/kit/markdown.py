@@ -1,4 +1,4 @@
-"""Tables in Markdown from texts that may hold anything."""
+"""Write tables in Markdown; their texts may contain any characters."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from regnas.runtime.printable import printable
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align the first column left and the others, which hold numbers, right."""
+    """Return a table whose first column is aligned left and whose other columns, which hold numbers, right."""
     rule = ["---", *(["---:"] * (len(header) - 1))]
     lines = [[plain(cell) for cell in header], rule, *([plain(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def plain(text: str) -> str:
-    """Text that cannot end a cell, a line or a heading, nor start a tag, nor be a link or a picture."""
+    """Escape a text, so that it cannot end a cell, line or heading, start a tag, or be a link or a picture."""
     escaped = printable(" ".join(text.split()))
     for mark in "\\|`*_#":
         escaped = escaped.replace(mark, f"\\{mark}")

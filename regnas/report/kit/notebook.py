@@ -1,4 +1,4 @@
-"""Compact HTML tables for notebooks: no style of their own, every text escaped."""
+"""Compact HTML tables for notebooks, without style of their own, with every text escaped."""
 
 from __future__ import annotations
 
@@ -23,4 +23,5 @@ def html_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]],
 
 
 def escape(text: str) -> str:
+    """Escape a text for HTML."""
     return escape_markup(printable(text))

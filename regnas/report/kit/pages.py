@@ -1,4 +1,4 @@
-"""Pages of HTML that need nothing else: no network, no second file."""
+"""Fill the templates of self-contained HTML pages: no network, no second file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _IDENTIFIER = re.compile(r'(\sid="|url\(#|href="#)')
 
 
 def page(package: str, template: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
-    """A filled template of a package (with the style and the macros of all pages at hand).
+    """Fill a template of a package; it can use the style and the macros of all pages.
 
-    Whatever is not markup of our own is escaped. Control characters are replaced. A name that is missing is an error.
+    Everything except our own markup is escaped. Control characters are replaced. A missing name is an error.
     """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("regnas.report.kit")]),
@@ -32,9 +32,9 @@ def page(package: str, template: str, filters: Mapping[str, Callable[..., Any]],
 
 
 def inline(document: str, name: str) -> Markup:
-    """An SVG document as an element of the page, its ids prefixed: those of two figures would be the same.
+    """Return an SVG document as an element of the page, with prefixed ids, because two figures may share ids.
 
-    Markup, because matplotlib escapes the texts it writes; the pattern of a tag therefore never meets one of them.
+    The document is safe as markup: matplotlib escapes its texts, so the pattern of a tag never matches in a text.
     """
     element = document[document.index("<svg") :].strip()
     return Markup(_TAG.sub(lambda tag: _IDENTIFIER.sub(rf"\g<1>{name}-", tag.group()), element))

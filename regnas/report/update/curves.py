@@ -33,6 +33,7 @@ class SweepResult:
     chosen: float | None
 
     def is_chosen(self, point: SweptValue) -> bool:
+        """Whether the search split favors this point."""
         return self.chosen is not None and math.isclose(point.value, self.chosen, abs_tol=1e-12)
 
 
@@ -58,7 +59,7 @@ class SplitRates:
 
 @dataclass(frozen=True)
 class FlipsByEpoch:
-    """How the new model of a method comes to its flips while it is trained."""
+    """The flips of a method's new model during its training."""
 
     label: Text
     title: Text

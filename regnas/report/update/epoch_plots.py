@@ -1,4 +1,4 @@
-"""Error rate and flips at the end of every epoch, on the training and the report split."""
+"""Draw the error rate and the flips at the end of every epoch, on the training and the report split."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_TOLD = 4  # in words; the figure and update.json have all
 
 
 def flips_by_epoch(courses: Sequence[FlipsByEpoch]) -> Figure:
-    """One panel per measure, one color per method; the report split is solid, the training split dashed."""
+    """Draw one panel per measure, one color per method; the report split is solid, the training split dashed."""
     figure = Figure(figsize=(WIDTH, 3.3 + 0.17 * ((len(courses) + 1) // 3)), layout="constrained")
     handles: list[Line2D] = []
     for axes, (label, measure) in zip(figure.subplots(1, len(MEASURES)), MEASURES.items(), strict=True):
@@ -44,7 +44,7 @@ def flips_by_epoch(courses: Sequence[FlipsByEpoch]) -> Figure:
 
 
 def flips_by_epoch_in_words(courses: Sequence[FlipsByEpoch]) -> str:
-    """The flips of each method after the last epoch, on both splits."""
+    """Describe the flips of each method after the last epoch, on both splits."""
     ends = [
         f"{course.title} {percent(course.train.nfr[-1])} % of the {course.train.samples:,} training "
         f"samples and {percent(course.report.nfr[-1])} % of the report split"

@@ -58,6 +58,6 @@ def _measure(name: str, measure: Measure) -> dict[str, float | None]:
 
 
 def _difference(name: str, difference: Difference | None) -> dict[str, float | None]:
-    """The mean and the ends of the interval; all None for the counterpart itself."""
+    """Return the mean and the ends of the interval; all None for the counterpart itself."""
     low, high = (None, None) if difference is None else difference.interval
     return {name: None if difference is None else difference.mean, f"{name}_low": low, f"{name}_high": high}

@@ -1,4 +1,4 @@
-"""Error rate against flips: every method, the Pareto front, the sweeps and the noise floor. Legible in gray."""
+"""Draw error rate against flips: every method, the Pareto front, the sweeps and the noise floor; legible in gray."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from regnas.report.update.labels import label_offsets
 from regnas.report.update.measures import in_percent
 from regnas.report.update.methods import UNTREATED, MethodResult
 from regnas.report.update.results import UpdateResult
-from regnas.report.update.texts import marked_titles
+from regnas.report.update.texts import mark_titles
 
 BEHIND = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # of labels
 LEADER = {"arrowstyle": "-", "color": GRAY, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 3}
 
 
 def error_against_flips(results: UpdateResult) -> Figure:
-    """One numbered point per method, the Pareto front, the curves of the sweeps and the noise floor."""
+    """Draw one numbered point per method, the Pareto front, the curves of the sweeps and the noise floor."""
     methods = results.methods
     entries = len(methods) + len(results.sweeps) + 2
     figure = Figure(figsize=(WIDTH, max(4.4, 0.6 + 0.195 * entries)), layout="constrained")
     axes: Axes = figure.subplots()
     handles = [_draw_method(axes, index, method) for index, method in enumerate(methods)]
-    for handle, number, title in zip(handles, range(1, len(methods) + 1), marked_titles(results), strict=True):
+    for handle, number, title in zip(handles, range(1, len(methods) + 1), mark_titles(results), strict=True):
         handle.set_label(f"{number}  {shown(title, 34)}")
     _limit(axes, results)
     handles.append(_draw_front(axes, methods))
@@ -44,7 +44,7 @@ def error_against_flips(results: UpdateResult) -> Figure:
 
 
 def front(methods: Sequence[MethodResult]) -> list[tuple[float, float]]:
-    """Error rate and NFR, in percent, of the methods that the results call the front, from the left to the right."""
+    """Return error rate and NFR in percent of the methods on the Pareto front, from left to right."""
     return sorted(_position(method) for method in methods if method.on_front)
 
 
@@ -55,7 +55,7 @@ def _position(method: MethodResult) -> tuple[float, float]:
 def _draw_method(axes: Axes, index: int, method: MethodResult) -> Line2D:
     (x, y), (x_spread, y_spread) = in_percent([method.error_rate, method.mean_nfr])
     plain = method.name == UNTREATED
-    # 7 markers and 7 colors that shift against each other: 49 looks before one comes back
+    # 7 markers and 7 colors that shift against each other: 49 combinations before one repeats
     color = INK if plain else COLORS[(index + index // len(MARKERS)) % len(COLORS)]
     axes.errorbar(x, y, xerr=x_spread, yerr=y_spread, color=color, alpha=0.45, linewidth=0, elinewidth=0.9, zorder=2)
     [line] = axes.plot(
@@ -74,7 +74,7 @@ def _draw_method(axes: Axes, index: int, method: MethodResult) -> Line2D:
 
 
 def _limit(axes: Axes, results: UpdateResult) -> None:
-    """Show all methods and the floor; a sweep may go on beyond, down to an old model far away."""
+    """Limit the axes to all methods and the noise floor; a sweep may leave the frame, toward an old model far away."""
     x, x_spread = in_percent([method.error_rate for method in results.methods])
     y, y_spread = in_percent([*(method.mean_nfr for method in results.methods), results.noise_floor.nfr])
     for lows, highs, limit in (
@@ -90,7 +90,7 @@ def _draw_front(axes: Axes, methods: Sequence[MethodResult]) -> Line2D:
     [line] = axes.step(
         [x for x, _ in corners],
         [y for _, y in corners],
-        where="post",  # what lies to the right of a point of the front and above it is beaten by it
+        where="post",  # a point of the front beats everything to the right of it and above it
         color=INK,
         linewidth=1.1,
         alpha=0.7,
@@ -139,7 +139,7 @@ def _draw_floor(axes: Axes, results: UpdateResult) -> None:
 
 
 def _number(figure: Figure, axes: Axes, methods: Sequence[MethodResult]) -> None:
-    figure.draw_without_rendering()  # lays the figure out: only now is it known where the points lie on paper
+    figure.draw_without_rendering()  # computes the layout, which gives the places of the points on paper
     to_points = 72 / figure.dpi
     frame = axes.get_window_extent()
     corner = np.array([frame.x0, frame.y0])

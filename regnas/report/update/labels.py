@@ -1,4 +1,4 @@
-"""Where the numbers beside the points of a scatter plot go, so that they can be read."""
+"""Place the numbers beside the points of a scatter plot, so that they can be read."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ CLEARANCE = 5.5  # points, around the marker of another method
 
 
 def label_offsets(points: Sequence[Place], texts: Sequence[str], width: float, height: float) -> list[Place]:
-    """An offset for each label, in the unit of ``points`` (1/72 inch), inside a drawing of ``width`` x ``height``.
+    """Return an offset for each label, in the unit of ``points`` (1/72 inch), in a drawing of ``width`` x ``height``.
 
-    Greedy: the first place, going outward, where a label meets neither a point nor a label set before it; if every
-    place meets something, the one that meets least. The most crowded points choose first.
+    The choice is greedy, from the most crowded point on. A label takes the first place, going outward, at which it
+    overlaps with no point and no earlier label. If every place overlaps with something, it takes the place with the
+    least overlap.
     """
     offsets: dict[int, Place] = {}
     for index in sorted(range(len(points)), key=lambda index: -_crowd(points, index)):

@@ -1,4 +1,4 @@
-"""What the results of an update measure: rates over seeds, and paired differences. Rates are fractions."""
+"""The measures of an update: rates over seeds, and paired differences. Rates are fractions."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class ErrorRate(Measure, _OfModel):  # in this order, the fields and the keys of
 
 @dataclass(frozen=True)
 class Difference:
-    """A method minus what it is compared with, on the same seeds and samples, with its 95 % interval."""
+    """A method minus its counterpart, on the same seeds and samples, with its 95 % interval."""
 
     mean: float
     interval: Bounds
 
 
 def in_percent(measures: Sequence[Measure]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means and spreads in percent; the spread of a single seed is unknown and returned as 0."""
+    """Return means and spreads in percent; the spread of a single seed is unknown and returned as 0."""
     means = 100 * np.array([measure.mean for measure in measures], dtype=float)
     return means, 100 * np.array([measure.spread or 0 for measure in measures], dtype=float)

@@ -21,7 +21,7 @@ Counterpart = Literal["none", "fine_tuning"]
 
 @dataclass(frozen=True)
 class SeedPair:
-    """A pair of models of one seed: the numbers that ``regnas compare`` gives for the same predictions."""
+    """A pair of models of one seed, with the same numbers as ``regnas compare`` gives for these predictions."""
 
     seed: int
     nfr: float
@@ -63,20 +63,20 @@ class PairResult:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One way of replacing the old model.
+    """A method of replacing the old model, with its numbers.
 
     Attributes:
         name: The name of the method.
         label: The label of its row, which is unique.
-        title: What reports call it.
-        description: What it does.
-        counterpart: What its differences refer to: "none" (no treatment) or "fine_tuning".
+        title: The name of the method in reports.
+        description: What the method does.
+        counterpart: The row that its differences refer to: "none" (no treatment) or "fine_tuning".
         error_rates: The error rate of each model, the oldest first.
         pairs: The flips of each pair of an earlier and a later model.
         mean_nfr: The mean NFR over the pairs.
         mean_nfr_difference: The mean NFR minus that of the counterpart; None if no prediction differs.
         mean_nfr_difference_to_none: The mean NFR minus that of no treatment.
-        error_rate_difference: The error rate of the newest model minus that of the counterpart's.
+        error_rate_difference: The error rate of the newest model minus that of the counterpart.
         error_rate_difference_to_none: The error rate of the newest model minus that without treatment.
         parameters: Parameters of the newest model at inference.
         training_cost: Multiply-adds of its training, as a multiple of no treatment.

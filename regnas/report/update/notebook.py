@@ -1,4 +1,4 @@
-"""An update in notebooks and at the interactive Python prompt."""
+"""An update as text and HTML, for the interactive Python prompt and notebooks."""
 
 from __future__ import annotations
 

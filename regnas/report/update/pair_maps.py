@@ -18,7 +18,7 @@ from regnas.report.update.results import UpdateResult
 
 
 def pairwise_maps(results: UpdateResult) -> Figure:
-    """One panel per method: NFR from each model (row) to each later one (column), on one color scale."""
+    """Draw one panel per method: NFR from each model (row) to each later one (column), on one color scale."""
     methods, models = results.methods, results.models
     cells = len(models) - 1
     columns = max(1, min(len(methods), math.floor(WIDTH / max(2.4, 0.62 * cells + 0.5))))

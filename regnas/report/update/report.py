@@ -1,4 +1,4 @@
-"""The report of an update: its files, the page last."""
+"""Write the report of an update."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from regnas.report.update.texts import (
     counterpart,
     coverage,
     legend,
-    marked_titles,
+    mark_titles,
     noise_floor,
     swept,
     times,
@@ -62,7 +62,7 @@ def html_text(results: UpdateResult) -> str:
 
 
 def _drawings(results: UpdateResult) -> dict[str, Callable[[], Figure]]:
-    """The figures of the page, by the names of their files."""
+    """Return functions that draw the figures of the page, by the names of their files."""
     drawings: dict[str, Callable[[], Figure]] = {"error-against-flips": partial(error_against_flips, results)}
     drawings |= {sweep_name(sweep): partial(sweep_curve, sweep) for sweep in results.sweeps}
     if results.is_chain:
@@ -77,7 +77,10 @@ def _drawings(results: UpdateResult) -> dict[str, Callable[[], Figure]]:
 
 
 def sweep_name(sweep: SweepResult) -> str:
-    """``sweep-bcwi.alpha``: names come from a configuration and must not lead out of the folder."""
+    """Return a file name such as ``sweep-bcwi.alpha``.
+
+    The names come from a configuration. They must not lead out of the folder, so other characters are replaced.
+    """
     return f"sweep-{_UNSAFE.sub('_', sweep.method)}.{_UNSAFE.sub('_', sweep.key)}"
 
 
@@ -96,7 +99,7 @@ def _page(results: UpdateResult, figures: Mapping[str, str]) -> str:
         "update.html.j2",
         filters,
         results=results,
-        titles=marked_titles(results),
+        titles=mark_titles(results),
         counterpart=counterpart(results),
         coverage=coverage(results),
         verdict=verdict,

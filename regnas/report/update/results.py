@@ -22,7 +22,7 @@ from regnas.runtime.files import write_or_return
 
 @dataclass(frozen=True)
 class NoiseFloor:
-    """Two trainings of the newest model that differ in chance alone: what flips although nothing was changed."""
+    """The NFR between two trainings of the newest model that differ only in their random draws."""
 
     model: Text
     nfr: Measure
@@ -41,7 +41,7 @@ class ClippedSteps:
 
 @dataclass(frozen=True)
 class TrainingClipping:
-    """A training, the first method that needs it, and its clipped steps; None if they are not on record."""
+    """A training, the first method that needs it, and its clipped steps; None if they were not recorded."""
 
     method: Text
     training: Text
@@ -61,13 +61,13 @@ class UpdateResult(JsonResult):
         samples: The number of samples of the report split.
         clusters: The number of independent clusters of samples; the number of samples if there are no groups.
         interval_level: The level of all intervals, 0.95.
-        noise_floor: What flips between two trainings of the same recipe.
+        noise_floor: The NFR between two trainings of the same recipe.
         methods: The methods, in the order of the configuration.
         sweeps: Methods at several values of a key.
-        facts: Data, networks, recipes and versions, for people.
-        tuning: Keys that are "auto", with what was chosen for them.
+        facts: Data, networks, recipes and versions, in words.
+        tuning: Keys that are "auto", with their choices.
         diagnostics: Which samples flip; None without logits.
-        by_epoch: Flips by epoch of the methods that this was asked for.
+        by_epoch: Flips by epoch of the methods for which they were requested.
         clipping: How many steps were clipped in each training.
 
     Example:
@@ -114,7 +114,7 @@ class UpdateResult(JsonResult):
 
     @property
     def is_chain(self) -> bool:
-        """Whether there are more models than an old one and a new one."""
+        """Whether there are three or more models."""
         return len(self.models) > 2
 
     @property
@@ -131,7 +131,10 @@ class UpdateResult(JsonResult):
         )
 
     def nfr_matrix(self, method: MethodResult) -> list[list[Measure | None]]:
-        """The NFR of each pair: rows are references without the last model, columns new models without the first."""
+        """Return the NFR of each pair, None below the diagonal.
+
+        Rows are references without the last model, columns are new models without the first.
+        """
         known = {(pair.reference, pair.new): pair.nfr for pair in method.pairs}
         return [[known.get((reference, new)) for new in self.models[1:]] for reference in self.models[:-1]]
 

@@ -1,4 +1,4 @@
-"""Error rate and flips against the values of a swept key."""
+"""Draw the error rate and the flips against the values of a swept key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ WIDE_RANGE = 50  # a sweep over positive values of this ratio is drawn on a loga
 
 
 def sweep_curve(sweep: SweepResult) -> Figure:
-    """Error rate above, NFR below, against the swept value: report split solid with its spread, search split dashed."""
+    """Draw error rate (above) and NFR (below) against the swept value.
+
+    The report split is solid, with its spread over seeds; the search split is dashed.
+    """
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     points = sorted(sweep.points, key=lambda point: point.value)

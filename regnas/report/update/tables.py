@@ -21,7 +21,7 @@ from regnas.report.update.results import UpdateResult
 from regnas.report.update.texts import (
     counterpart,
     legend,
-    marked_titles,
+    mark_titles,
     noise_floor,
     swept,
     times,
@@ -37,7 +37,7 @@ PAIRS = "NFR from each model (row) to each later one (column)"
 
 
 def update_terminal_table(results: UpdateResult) -> Group:
-    """One row per method, the noise floor and the meaning of the columns; then the pairs of a chain and the sweeps."""
+    """Return the methods, the noise floor and the meaning of the columns, then the pairs of a chain and the sweeps."""
     title = f"{results.title}: error rates and negative flips in percent"
     parts: list[RenderableType] = [_terminal(title, *method_rows(results)), Text("")]
     parts += [Text(noise_floor(results)), Text(_legend(results))]
@@ -49,13 +49,13 @@ def update_terminal_table(results: UpdateResult) -> Group:
 
 
 def update_markdown(results: UpdateResult) -> str:
-    """``update.md``"""
+    """Return the content of ``update.md``."""
     headline, *others = update_verdict(results)
     parts = [f"# {plain(results.title)}", plain(results.scenario), f"**{plain(headline)}**"]
     parts += ["\n".join(f"- {plain(sentence)}" for sentence in others)]
     parts += ["## Methods", markdown_table(*method_rows(results)), plain(noise_floor(results)), plain(_legend(results))]
     described = zip(results.titles, results.methods, strict=True)
-    parts.append("\n".join(f"- {plain(_described(title, method.description))}" for title, method in described))
+    parts.append("\n".join(f"- {plain(_add_title(title, method.description))}" for title, method in described))
     if results.is_chain:
         parts += ["## Pairs", f"{PAIRS}, in percent.", markdown_table(*_pairs(results))]
     for sweep in results.sweeps:
@@ -69,7 +69,7 @@ def update_markdown(results: UpdateResult) -> str:
 
 
 def method_rows(results: UpdateResult) -> tuple[Header, Rows]:
-    """The header and the rows of the main table."""
+    """Return the header and the rows of the main table."""
     chain = results.is_chain
     errors = [f"ER {model}\n(%)" for model in results.models]
     if chain:
@@ -77,7 +77,7 @@ def method_rows(results: UpdateResult) -> tuple[Header, Rows]:
     else:
         flips = ["NFR\n(%)", "relative\nNFR (%)", f"NFR - {counterpart(results)}\n[95 %]"]
         header = ["Method", *errors, *flips, "parameters", "training\ncost"]
-    named = zip(marked_titles(results), results.methods, strict=True)
+    named = zip(mark_titles(results), results.methods, strict=True)
     return header, [_method(title, method, chain) for title, method in named]
 
 
@@ -112,8 +112,8 @@ def _sweep(sweep: SweepResult) -> tuple[Header, Rows]:
     return [*header, "search split\nER (%)", "search split\nNFR (%)"], rows
 
 
-def _described(title: str, description: str) -> str:
-    """The description, which mostly begins with the name of the method, or else after the title."""
+def _add_title(title: str, description: str) -> str:
+    """Return the description, with the title in front unless it begins with the name of the method."""
     return description if description.startswith(f"{title.partition(' (')[0]}:") else f"{title}: {description}"
 
 
@@ -135,5 +135,5 @@ def _terminal(title: str, header: Header, rows: Rows) -> Table:
 
 
 def _narrow(numbers: str) -> str:
-    """``1.20 ± 0.10`` -> ``1.20±0.10``, and intervals likewise: a terminal is narrow."""
+    """Remove spaces from numbers for narrow terminals: ``1.20 ± 0.10`` -> ``1.20±0.10``; also from intervals."""
     return re.sub(r"(?<=\d) ?([±,]) (?=-?\d)", r"\1", numbers)

@@ -1,4 +1,4 @@
-"""How an update is put into words and numbers, for its tables, plots and pages."""
+"""Words and numbers of an update for its tables, plots and pages."""
 
 from __future__ import annotations
 
@@ -10,46 +10,47 @@ MARK = "†"  # of methods whose counterpart is plain fine-tuning
 
 
 def counterpart(results: UpdateResult) -> str:
-    """What the column of differences is relative to."""
+    """Return what the column of differences refers to."""
     return "counterpart" if any(method.starts_from_old for method in results.methods) else "no treatment"
 
 
-def marked_titles(results: UpdateResult) -> list[str]:
-    """The titles, with a mark for methods that are compared with plain fine-tuning."""
+def mark_titles(results: UpdateResult) -> list[str]:
+    """Return the titles, with a mark for methods that are compared with plain fine-tuning."""
     named = zip(results.titles, results.methods, strict=True)
     return [f"{title} {MARK}" if method.starts_from_old else title for title, method in named]
 
 
 def coverage(results: UpdateResult) -> str:
-    """What the intervals are over."""
+    """Return what the intervals cover, in words."""
     samples = "clusters of samples" if results.clusters < results.samples else "samples"
     return f"over seeds and {samples}" if len(results.seeds) > 1 else f"over {samples}"
 
 
 def with_spread(measure: Measure) -> str:
-    """``1.23 ± 0.04`` in percent; the mean alone when there is one seed."""
+    """Return the mean and the spread in percent, such as ``1.23 ± 0.04``; the mean alone for one seed."""
     mean, spread = percent(measure.mean), measure.spread
     return mean if spread is None else f"{mean} ± {percent(spread)}"
 
 
 def with_bounds(difference: Difference | None) -> str:
-    """``-1.23 [-1.50, -0.98]`` in points, a dash for the counterpart itself."""
+    """Return a difference in points, such as ``-1.23 [-1.50, -0.98]``; a dash for the counterpart itself."""
     if difference is None:
         return "–"
     return f"{signed_percent(difference.mean)} {percent_interval(difference.interval)}"
 
 
 def times(ratio: float) -> str:
-    """``2.5x``"""
+    """Return a ratio such as ``2.5x``."""
     return f"{ratio:.1f}x"
 
 
 def swept(value: float) -> str:
+    """Return the value of a swept key."""
     return f"{value:g}"
 
 
 def noise_floor(results: UpdateResult) -> str:
-    """What flips between two trainings that differ in chance alone."""
+    """Describe the noise floor."""
     floor = results.noise_floor
     return (
         f"Noise floor: the NFR between two trainings of the same recipe ({floor.model}) is "
@@ -58,7 +59,7 @@ def noise_floor(results: UpdateResult) -> str:
 
 
 def legend(results: UpdateResult) -> list[tuple[str, str]]:
-    """The columns of the main table: name and explanation."""
+    """Return the columns of the main table, each with its name and explanation."""
     seeds = len(results.seeds)
     spread = f"mean ± standard deviation over {seeds} seeds" if seeds > 1 else "of one seed"
     first, last = results.models[0], results.models[-1]

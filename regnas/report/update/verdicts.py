@@ -1,13 +1,13 @@
-"""What the results of an update show, in sentences.
+"""Conclusions from the results of an update, in sentences.
 
 A difference is significant if its paired 95 % interval excludes 0. The winner has the fewest flips among the methods
 that meet these conditions:
 
 - It has significantly fewer flips than no treatment, and its error rate is not significantly higher. Every method is
-  compared with no treatment, because that is what a team ships that does nothing. Without the condition on the error
-  rate, keeping the old model would win: it has no flips at all.
+  compared with no treatment, which is the update that a team ships if it does nothing about flips. Without the
+  condition on the error rate, keeping the old model would win, because it has no flips at all.
 - A method that starts from the old weights also has significantly fewer flips than plain fine-tuning, its counterpart.
-  Otherwise it would get credit for what fine-tuning alone does. Fine-tuning itself only has to beat no treatment.
+  Otherwise it would be credited with the effect of fine-tuning alone. Fine-tuning itself only has to beat no treatment.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def update_verdict(results: UpdateResult) -> list[str]:
 
 
 def improves(method: MethodResult) -> bool:
-    """Whether it has fewer flips than no treatment and its counterpart, and no higher error rate than no treatment."""
+    """Whether a method has fewer flips than no treatment and its counterpart, at no higher error rate."""
     return flips_less(_to_none(method)) and flips_less(_to_counterpart(method)) and not errs_more(method)
 
 
@@ -102,7 +102,7 @@ def _nothing_better(methods: list[MethodResult], names: Mapping[str, str]) -> st
     sentence = f"No method has {fewer} without a significantly higher error rate."
     if closest is None:
         return f"{sentence} All methods have significantly higher error rates."
-    beaten = flips_less(_to_none(closest))  # it beats no treatment: what it does not beat is its counterpart
+    beaten = flips_less(_to_none(closest))  # it beats no treatment, but not its counterpart
     differences = _to_counterpart(closest) if beaten else _to_none(closest)
     if len(differences) == 1:
         gap = f"{with_bounds(differences[0])} points"
@@ -165,7 +165,7 @@ def _seeds(base: MethodResult, winner: MethodResult, names: Mapping[str, str]) -
 
 
 def _intervals(results: UpdateResult) -> str:
-    """What the intervals cover."""
+    """Say what the intervals cover."""
     if len(results.seeds) == 1:
         return (
             f"All numbers come from one seed. The intervals are {coverage(results)}; they do not show how much another "

@@ -1,4 +1,4 @@
-"""The protocol of search algorithms, and what they share."""
+"""The protocol of search algorithms, and their common functions."""
 
 from __future__ import annotations
 
@@ -40,10 +40,12 @@ class Scored(Protocol):
 
 
 class SearchAlgorithm(Protocol):
-    """Chooses what to evaluate next, from the evaluated candidates only: the same question has the same answer."""
+    """Chooses the next candidates from the evaluated ones alone, so that the same call has the same result."""
 
     @property
-    def generation_size(self) -> int: ...
+    def generation_size(self) -> int:
+        """The number of candidates per generation."""
+        ...
 
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
         """Return the next generation: architectures of the space inside the budget, none of which are in ``told``."""

@@ -19,6 +19,7 @@ class Mixed:
     father: Architecture
 
     def space(self, space: SearchSpace) -> SearchSpace:
+        """Return these children as a part of the space."""
         return space.mixing(self.mother, self.father)
 
 
@@ -32,6 +33,7 @@ class Mutated:
     resolution: bool
 
     def space(self, space: SearchSpace) -> SearchSpace:
+        """Return these children as a part of the space."""
         return space.around(self.parent, self.blocks, self.depths, self.resolution)
 
 
@@ -55,18 +57,19 @@ class Evolution:
 
     def __post_init__(self) -> None:
         if self.population < 1:
-            raise ValueError("population must be at least 1")
+            raise ValueError(f"population must be at least 1, got {self.population}")
         for name in ("parents", "mutated", "mutation_probability"):
             if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be above 0 and at most 1")
+                raise ValueError(f"{name} must be above 0 and at most 1, got {getattr(self, name)}")
         if self.resolution_probability is not None and not 0 <= self.resolution_probability <= 1:
-            raise ValueError("resolution_probability must be at least 0 and at most 1")
+            raise ValueError(f"resolution_probability must be between 0 and 1, got {self.resolution_probability}")
 
     @property
     def generation_size(self) -> int:
         return self.population
 
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
+        """Return children of the best candidates, or random architectures in the first generation."""
         best = self.best(told)
         anywhere = BudgetSampler(space, budget)
         families: dict[Offspring, BudgetSampler] = {}  # the same parents are drawn again and again
@@ -87,7 +90,7 @@ class Evolution:
         return max(2, round(self.parents * self.population))
 
     def best(self, told: Sequence[Scored]) -> list[Architecture]:
-        """The parents."""
+        """Return the parents: the best candidates by constraint domination."""
         ranked = sorted(told, key=lambda trial: (*standing(trial), trial.architecture.id))
         return [trial.architecture for trial in ranked[: self.parent_count]]
 
@@ -102,6 +105,7 @@ class Evolution:
         return self.mutated_at(space, random.choice(best), random, misses)
 
     def mutated_at(self, space: SearchSpace, parent: Architecture, random: Random, more: int = 0) -> Mutated:
+        """Draw the places at which a parent mutates: each with the mutation probability, and ``more`` in any case."""
         blocks = [(stage, position) for stage, position, _ in parent.blocks()]
         by_force = set(random.sample(blocks, min(more, len(blocks))))
         free_blocks = [place for place in blocks if random.random() < self.mutation_probability or place in by_force]

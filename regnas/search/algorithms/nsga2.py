@@ -37,13 +37,14 @@ class NonDominatedSorting:
 
     def __post_init__(self) -> None:
         if self.population < 2:
-            raise ValueError("population must be at least 2")
+            raise ValueError(f"population must be at least 2, got {self.population}")
 
     @property
     def generation_size(self) -> int:
         return self.population
 
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
+        """Return the children of the candidates that NSGA-II selects, moved into the budget."""
         known = {trial.architecture for trial in told}
         generation = len(told) // self.population
         low, high = space.macs_range
@@ -74,12 +75,12 @@ def _objectives(told: Sequence[Scored], high: int) -> list[list[float]]:
 
 
 def _steps(macs: int, high: int) -> int:
-    """Return by how many windows of a budget a network is smaller than ``high``."""
+    """Return the number of budget windows by which a network is smaller than ``high``."""
     return int(math.log(high / macs) / STEP)
 
 
 class _ToldGenerations(NSGAIISampler):
-    """The sampler with the recorded generations; otherwise it would count only what it has seen itself."""
+    """The sampler with the recorded generations; by itself, it would count only its own candidates."""
 
     def __init__(self, population: int, generation: int, seed: int) -> None:
         super().__init__(population_size=population, seed=seed)

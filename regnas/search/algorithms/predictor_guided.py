@@ -22,11 +22,11 @@ class PredictorGuided:
     """Evolution with a predictor: a surrogate of the reward ranks many children, and only the best are evaluated.
 
     The surrogate is fitted to all candidates so far. The first pool has children of the best of them, and some networks
-    from anywhere in the budget. Each further one of the ``generations`` has ``pool`` children of those that the
-    surrogate ranks highest: generations * pool networks are ranked per ``population`` that is evaluated. A share
-    ``explore`` of the population is random, so that a wrong surrogate costs little. The first ``startup`` candidates
-    are random. ``parents``, ``mutated`` and the two probabilities are those of evolution. If flips are limited, a
-    second surrogate predicts the excess over the limit.
+    from anywhere in the budget. Each later generation has ``pool`` children of the networks that the surrogate ranks
+    highest. So ``generations`` * ``pool`` networks are ranked per ``population`` that is evaluated. A share ``explore``
+    of the population is random, so that a wrong surrogate costs little. The first ``startup`` candidates are random.
+    ``parents``, ``mutated`` and the two probabilities are those of evolution. If flips are limited, a second surrogate
+    predicts the excess over the limit.
 
     Once-for-all ranks 500 generations of 100 with a quarter as parents, half of the children mutated, and the
     probabilities 0.1 and, for the resolution, 0.5.
@@ -44,15 +44,15 @@ class PredictorGuided:
 
     def __post_init__(self) -> None:
         if self.population < 1:
-            raise ValueError("population must be at least 1")
+            raise ValueError(f"population must be at least 1, got {self.population}")
         if self.pool < self.population:
-            raise ValueError(f"pool must be at least the population ({self.population})")
+            raise ValueError(f"pool must be at least the population, {self.population}, got {self.pool}")
         if self.startup < 2:
-            raise ValueError("startup must be at least 2")
+            raise ValueError(f"startup must be at least 2, got {self.startup}")
         if not 0 <= self.explore <= 1:
-            raise ValueError("explore must be at least 0 and at most 1")
+            raise ValueError(f"explore must be between 0 and 1, got {self.explore}")
         if self.generations < 1:
-            raise ValueError("generations must be at least 1")
+            raise ValueError(f"generations must be at least 1, got {self.generations}")
         _ = self._evolution  # checks its own fields
 
     @property
@@ -66,6 +66,7 @@ class PredictorGuided:
         )
 
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
+        """Return the children that the surrogate ranks highest, and random ones; random candidates at the start."""
         if len(told) < self.startup:
             return RandomSearch(self.population).ask(space, budget, told, random)
         known = {trial.architecture for trial in told}

@@ -14,13 +14,13 @@ from regnas.space import Architecture, SearchSpace, gene_choices
 
 
 class RewardSurrogate:
-    """Bayesian ridge regression of the reward on which value every gene has, and on the multiply-adds.
+    """Bayesian ridge regression of the reward on the value of every gene and on the multiply-adds.
 
-    Each value of a gene has its own column: effects need not be monotonic. All columns of an inactive block are 0. With
-    tens to hundreds of candidates and about as many columns, a sum of effects with learned shrinkage ranks better than
-    trees, and as well as a Gaussian process, which takes ten times longer. The reward itself is fitted, not its parts:
-    no part has to be weighed again. If flips are limited, the excess over the limit is fitted in the same way: unlike
-    the violation, it also distinguishes feasible candidates.
+    Each value of a gene has its own column, because effects need not be monotonic. All columns of an inactive block are
+    0. With tens to hundreds of candidates and about as many columns, a sum of effects with learned shrinkage ranks
+    better than trees, and as well as a Gaussian process, which takes ten times longer. The reward itself is fitted, so
+    its parts need no weights. If flips are limited, the excess over the limit is fitted in the same way. Unlike the
+    violation, the excess also distinguishes feasible candidates.
     """
 
     def __init__(self, space: SearchSpace, told: Sequence[Scored]) -> None:
@@ -35,7 +35,7 @@ class RewardSurrogate:
         self._excess = _fit(encoded, excesses) if len(excesses) == len(told) else None
 
     def predict(self, architectures: Sequence[Architecture]) -> NDArray[np.float64]:
-        """Rewards, [N]."""
+        """Return the predicted reward of each architecture: [N]."""
         predicted: NDArray[np.float64] = self._reward.predict(self._encode(architectures))
         return predicted
 

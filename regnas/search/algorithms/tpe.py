@@ -28,20 +28,21 @@ class TreeParzen:
     def __post_init__(self) -> None:
         for name in ("generation", "startup"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
     @property
     def generation_size(self) -> int:
         return self.generation
 
     def ask(self, space: SearchSpace, budget: Budget, told: Sequence[Scored], random: Random) -> list[Architecture]:
+        """Return the suggestions of TPE, moved into the budget; random candidates at the start."""
         by_chance = min(max(self.startup - len(told), 0), self.generation)
         drawn = RandomSearch(by_chance).ask(space, budget, told, random) if by_chance else []
         if len(drawn) == self.generation:
             return drawn
         genes = distributions(space)
-        # As Optuna does by default: genes that all candidates have jointly, those of blocks that may be inactive one by
-        # one; earlier suggestions of this generation count as bad, so suggestions differ.
+        # As Optuna does by default: genes that all candidates have are suggested jointly, genes of blocks that may be
+        # inactive one by one. Earlier suggestions of this generation count as bad, so suggestions differ.
         sampler = optuna.samplers.TPESampler(n_startup_trials=1, seed=random.getrandbits(32))
         with quiet_optuna():
             study = optuna.create_study(direction="maximize", sampler=sampler)

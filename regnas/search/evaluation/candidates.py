@@ -24,12 +24,12 @@ from regnas.training import Prepared, batches_of, calibrate, group_batch_size, p
 Predicted = NDArray[np.int64]  # [samples], the class of the highest logit
 
 FOLDING_IMAGES = 16
-ALIGNMENT = 64  # bytes; what torch gives to a tensor of its own
+ALIGNMENT = 64  # bytes, as torch aligns tensors
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies inside a tensor of bytes."""
+    """The place of a tensor inside a tensor of bytes."""
 
     name: str
     dtype: torch.dtype
@@ -38,6 +38,7 @@ class Place:
     offset: int
 
     def view(self, packed: Tensor) -> Tensor:
+        """Return the tensor at this place, without copying."""
         end = self.offset + math.prod(self.shape) * self.dtype.itemsize
         return packed[self.offset : end].view(self.dtype).as_strided(self.shape, self.stride)
 
@@ -53,10 +54,12 @@ class SupernetWeights:
 
     @classmethod
     def of(cls, supernet: nn.Module, plugin: SupernetPlugin, input_shape: InputShape, classes: int) -> SupernetWeights:
+        """Take the weights of a supernet, on the CPU."""
         tensors = {name: tensor.detach().cpu() for name, tensor in supernet.state_dict().items()}
         return cls(plugin, input_shape, classes, tensors)
 
     def build(self) -> nn.Module:
+        """Build the supernet in evaluation mode."""
         supernet = self.plugin.supernet(self.input_shape, self.classes)
         supernet.load_state_dict(self.tensors, assign=True)
         return supernet.eval()
@@ -66,7 +69,7 @@ class SupernetWeights:
 
     @cached_property
     def _packed(self) -> tuple[Tensor, list[Place]]:
-        """All tensors in one, and the place of each in it.
+        """All tensors in one, with the place of each.
 
         A tensor that processes share takes a file descriptor, and a worker can be sent about 250 of them. A supernet
         has more tensors than that.
@@ -141,7 +144,7 @@ class CandidateRunner:
         return predicted, clock.seconds
 
     def _may_fold(self, architecture: Architecture) -> bool:
-        """Return whether batch norms can be folded: the network registers them in the order of the forward pass."""
+        """Whether batch norms can be folded: the network must register them in the order of the forward pass."""
         if self._folds is None:
             few = self._calibration[:FOLDING_IMAGES]
             network = self.network(architecture, few)
@@ -172,6 +175,7 @@ class RunnerSource:
     threads: int
 
     def build(self) -> CandidateRunner:
+        """Build the supernet and its runner on the device."""
         device = torch.device(self.device)
         supernet = self.weights.build().to(device)
         return CandidateRunner(supernet, self.calibration, self.images, self.preprocessing, device)  # type: ignore[arg-type]

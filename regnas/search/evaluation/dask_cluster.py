@@ -1,4 +1,4 @@
-"""Run candidates on the workers of a Dask cluster, which may die at any moment, as may its scheduler."""
+"""Run candidates on a Dask cluster, whose workers and scheduler may die at any moment."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ POLL_SECONDS = 0.02
 CHECK_SECONDS = 1.0  # between two questions for the workers
 MOST_LOSSES = 20  # in a row, without a result in between
 NO_WORKERS = "has no workers. Start workers with `dask worker`"
-MISSING = "a Dask cluster needs: pip install 'regnas[dask]'"
+MISSING = "a Dask cluster needs dask and distributed. Run: pip install 'regnas[dask]'"
 PAUSE_SECONDS = 0.2  # after a loss; longer after each further one
 
 
 class ClusterLost(Exception):
-    """The scheduler is gone, and with it what was submitted."""
+    """The scheduler is gone, and with it all submitted tasks."""
 
 
 class DaskCluster:
     """The workers of a Dask cluster.
 
-    What candidates need is the result of a task. If the workers that hold it die, the scheduler runs that task again,
-    as it does with the groups of a dead worker. If the scheduler is started again, everything without a result is
-    submitted again. Without scheduler or workers for the patience, the search ends; what is recorded is kept.
+    The source of candidates is the result of a task. If the workers that hold it die, the scheduler runs the task
+    again, as it does with the groups of a dead worker. If the scheduler is started again, all groups without a result
+    are submitted again. After the patience without scheduler or workers, the search ends; recorded candidates are kept.
     """
 
     def __init__(self, source: RunnerSource, address: str) -> None:
@@ -73,12 +73,13 @@ class DaskCluster:
 
     @property
     def workers(self) -> int:
-        """The number of workers, as last heard of."""
+        """The number of workers at the last successful query."""
         with suppress(ClusterLost):
             self._count_workers()
         return self._workers
 
     def run(self, groups: Sequence[Group]) -> Iterator[GroupResult]:
+        """Yield the predictions of each group, in the order of the groups."""
         futures: list[Any] = []
         given = losses = 0
         while given < len(groups):
@@ -141,7 +142,7 @@ class DaskCluster:
             time.sleep(POLL_SECONDS)
 
     def _watch(self) -> Callable[[], None]:
-        """Return what a wait calls again and again: it ends the wait on a signal, or without workers for too long."""
+        """Return a function that a wait calls repeatedly; it raises after a signal, or without workers for too long."""
         heard = checked = time.monotonic()
 
         def look() -> None:
@@ -194,9 +195,9 @@ class DaskCluster:
                 self._leave()
 
     def _check_versions(self) -> None:
-        """Refuse a scheduler or a worker with another version of regnas, or without it: it would end at the first task.
+        """Refuse a scheduler or a worker without regnas or with another version, which would fail at the first task.
 
-        What is asked is in the standard library, so that every process can answer.
+        The query uses only the standard library, so every process can answer.
         """
         asked = version, DISTRIBUTION
         own = version(DISTRIBUTION)
@@ -232,7 +233,7 @@ class DaskCluster:
 
     def _gone(self, problem: str) -> EnvironmentProblem:
         return EnvironmentProblem(
-            f"the Dask cluster at {self._address} {problem}, and resume: what is recorded is kept"
+            f"the Dask cluster at {self._address} {problem}, and resume; recorded candidates are kept"
         )
 
     def _without(self, module: str) -> EnvironmentProblem:
@@ -242,6 +243,7 @@ class DaskCluster:
         )
 
     def close(self) -> None:
+        """Disconnect from the cluster."""
         self._leave()
         self._opened.close()
 
@@ -271,7 +273,7 @@ def _connect(address: str, deadline: float) -> Any:
 
 
 def _missing_module(error: BaseException | None) -> str:
-    """Return the name of a module that a worker could not import; empty if that is not the problem."""
+    """Return the name of a module that a worker could not import; empty for other errors."""
     while error is not None:
         if isinstance(error, ModuleNotFoundError):
             return error.name or "regnas"
@@ -281,11 +283,11 @@ def _missing_module(error: BaseException | None) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from printing tracebacks about connections that are lost: what matters is raised."""
+    """Keep Dask from printing tracebacks about lost connections; relevant errors are raised."""
     from distributed.utils import silence_logging_cmgr
 
     with ExitStack() as stack:
-        for name in ("distributed", "distributed.client"):  # which have handlers of their own
+        for name in ("distributed", "distributed.client"):  # these have their own handlers
             stack.enter_context(silence_logging_cmgr(logging.CRITICAL, name))
         yield
 

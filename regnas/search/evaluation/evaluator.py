@@ -18,8 +18,8 @@ from regnas.space import Architecture
 from regnas.supernet import Supernet
 from regnas.training import spread_images
 
-# Candidates per group, which share common parts. For large networks no more: all of a group are in memory, and a search
-# that is killed loses the current group. For small networks, as many as fit into the same memory.
+# Candidates per group, which share common parts. Groups of large networks are small: a group is in memory as a whole,
+# and a killed search loses the current group. Groups of small networks are as large as fits into the same memory.
 LARGEST_GROUP = 8
 LARGEST_GROUP_OF_SMALL = 32
 GROUP_BYTES = 2**28
@@ -72,6 +72,7 @@ class Evaluator:
         calibration_images: CalibrationImages,
         device: torch.device,
     ) -> Evaluator:
+        """Evaluate on the chosen executor, which is opened here."""
         calibration = spread_images(splits.train, calibration_images.candidates)
         images = splits.search.images[:]
         source = RunnerSource(weights, calibration, images, splits.preprocessing, str(device), torch.get_num_threads())
@@ -83,10 +84,12 @@ class Evaluator:
         return self._runner.network(architecture, spread_images(self._train, self._calibration_images))
 
     def predict(self, architecture: Architecture) -> Predictions:
+        """Return the predictions of one candidate."""
         (predictions,) = self.predict_each([architecture])
         return predictions
 
     def predict_each(self, architectures: Sequence[Architecture]) -> Iterator[Predictions]:
+        """Yield the predictions of each candidate, in the given order."""
         for group in self.predict_groups(architectures):
             yield from group.values()
 
@@ -113,6 +116,7 @@ class Evaluator:
         return ready
 
     def close(self) -> None:
+        """Close the executor."""
         self._executor.close()
 
 

@@ -23,29 +23,38 @@ MOST_DEATHS = 3
 
 
 class CandidateExecutor(Protocol):
+    """Runs groups of candidates somewhere."""
+
     @property
-    def workers(self) -> int: ...
+    def workers(self) -> int:
+        """The number of groups that run at the same time."""
+        ...
 
     def run(self, groups: Sequence[Group]) -> Iterator[GroupResult]:
         """Yield per group the predictions and the seconds of forward passes, in the order of the groups."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End the workers."""
+        ...
 
 
 class InProcess:
+    """Runs candidates in this process."""
+
     workers = 1
 
     def __init__(self, runner: CandidateRunner) -> None:
         self._runner = runner
 
     def run(self, groups: Sequence[Group]) -> Iterator[GroupResult]:
+        """Yield the predictions of each group."""
         for group in groups:
             yield self._runner.run(group)
             stop_if_asked()
 
     def close(self) -> None:
-        """Do nothing: nothing was opened."""
+        """Do nothing, because nothing was opened."""
 
 
 class WorkerProcesses:
@@ -60,6 +69,7 @@ class WorkerProcesses:
         self._idle: list[WorkerProcess] = []
 
     def run(self, groups: Sequence[Group]) -> Iterator[GroupResult]:
+        """Yield the predictions of each group, in the order of the groups."""
         waiting = deque(range(len(groups)))
         running: dict[Future[GroupResult], tuple[int, WorkerProcess]] = {}
         finished: dict[int, GroupResult] = {}
@@ -105,6 +115,7 @@ class WorkerProcesses:
         return worker.submit(_run_kept, group), worker
 
     def close(self) -> None:
+        """End the worker processes."""
         for worker in self._idle:
             worker.close()
         self._idle = []
@@ -112,13 +123,14 @@ class WorkerProcesses:
 
 @dataclass(frozen=True)
 class ExecutorChoice:
-    """``inline``, ``processes=4`` or ``dask=tcp://host:8786``."""
+    """Where candidates run: ``inline``, ``processes=4`` or ``dask=tcp://host:8786``."""
 
     processes: int = 1
     dask: str = ""
 
     @classmethod
     def parse(cls, text: str) -> ExecutorChoice:
+        """Read the value of the option ``--executor``."""
         kind, _, value = text.partition("=")
         if kind == "inline" and not value:
             return cls()
@@ -129,11 +141,12 @@ class ExecutorChoice:
         raise ConfigurationError(f'`executor` must be inline, processes=4 or dask=tcp://host:8786, got "{text}"')
 
     def check(self) -> None:
-        """Refuse what cannot be reached, before hours of training."""
+        """Refuse a cluster that cannot be reached, before hours of training."""
         if self.dask:
             check_scheduler(self.dask)
 
     def open(self, runner: CandidateRunner, source: RunnerSource) -> CandidateExecutor:
+        """Open the executor; the caller closes it."""
         if self.dask:
             return DaskCluster(source, self.dask)
         return WorkerProcesses(source, self.processes) if self.processes > 1 else InProcess(runner)

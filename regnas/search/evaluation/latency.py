@@ -150,8 +150,8 @@ def measure_latencies(
 ) -> LatencyTable:
     """Time every part of the space, and some whole networks, and write the table.
 
-    There are several rounds, each in another order: a slow moment of the machine does not affect all rounds of an
-    entry. Finished times are kept beside the table until the table is complete, and a second call continues from them.
+    There are several rounds, each in another order, so that a slow moment of the machine does not affect all rounds of
+    an entry. Finished times are kept beside the table until it is complete, and a second call continues from them.
     """
     networks, checked = covering(space), _over_the_range(space)
     runs = [Run(network, False) for network in networks] + [Run(network, True) for network in checked]
@@ -179,7 +179,7 @@ def measure_latencies(
 
 
 def find_table(path: Path, space: SearchSpace, conditions: Conditions, overwrite: bool) -> LatencyTable | None:
-    """Return the existing table, or None if it must be measured; refuse a file of another kind or configuration."""
+    """Return the existing table, or None if it must be measured; refuse other files and other configurations."""
     if path.is_dir():
         raise ConfigurationError(f"the latency table must be a file, got the folder {path}. Choose another `out`.")
     if not path.exists():
@@ -250,4 +250,6 @@ def _kept_times(partial: Path, conditions: Conditions) -> dict[str, list[float]]
     except ArtifactError as error:
         raise ArtifactError(f"{error}. Delete it.") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ArtifactError(f"{partial} is not a partial latency table ({error!r}). Delete it.") from None
+        raise ArtifactError(
+            f"{partial} must be a partial latency table, got other content ({error!r}). Delete it."
+        ) from None

@@ -21,13 +21,14 @@ from regnas.training import parts_of, settle
 
 @dataclass
 class PartsTree:
-    """A node: ``part`` runs after the parts above it; at the end of a candidate, ``index`` is its number."""
+    """A node: ``part`` runs after the parts above it; ``index`` is the number of the candidate that ends here."""
 
     part: nn.Module
     branches: dict[Hashable, PartsTree] = field(default_factory=dict)
     index: int | None = None
 
     def nodes(self) -> Iterator[PartsTree]:
+        """Yield this node and all nodes below it."""
         yield self
         for branch in self.branches.values():
             yield from branch.nodes()

@@ -1,4 +1,4 @@
-"""Supernets that others trained: read their files, check them, keep them, and start runs from them."""
+"""Supernets of other projects: read their files, check them, keep them, and start runs from them."""
 
 from regnas.supernet.imports.importing import import_supernet
 from regnas.supernet.imports.starting import anchored_weights, find_weights

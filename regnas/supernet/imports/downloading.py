@@ -19,6 +19,8 @@ CHUNK = 2**20
 
 
 def download(url: str, path: Path) -> None:
+    """Download a file to ``path``."""
+
     def write(temporary: Path) -> None:
         with temporary.open("wb") as sink:
             for chunk in _chunks(url, path):

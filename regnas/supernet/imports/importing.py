@@ -31,7 +31,7 @@ def import_supernet(
     """Import a published supernet by its name (from ``file``, the folder or the network), or the user's own file.
 
     The file belongs to ``supernet``, by default the one that fits. It is kept under ``name``, by default its own. The
-    second value is False if it was there already.
+    second value is False if it was imported before.
     """
     published = published_supernets()
     path = Path(source)
@@ -111,7 +111,7 @@ def _own_name(path: Path) -> str:
 
 @contextmanager
 def _room_for_it(folder: Path) -> Iterator[None]:
-    """If the folder cannot be written, name the argument that helps."""
+    """Turn an error of writing in the folder into one that names the argument ``folder``."""
     try:
         yield
     except (EnvironmentProblem, OSError) as problem:

@@ -1,4 +1,4 @@
-"""Read weights from a file that others wrote: nothing in it is run, and its size is checked first."""
+"""Read weights from a file of another project; nothing in it is run, and its size is checked first."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SIZE_LIMIT = 2**30  # bytes; the published supernets have a fifth of it
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a state dict, from safetensors or from what torch.save wrote, without wrappers."""
+    """Return the tensors of a state dict, from safetensors or from a file of torch.save, without wrappers."""
     check_size(path)
     content = _content(path)
     if isinstance(content, Mapping) and isinstance(content.get("state_dict"), Mapping):
         content = content["state_dict"]
     if not isinstance(content, Mapping) or not content:
-        raise ArtifactError(f"{path} must hold a state dict, which maps names to tensors")
+        raise ArtifactError(f"{path} must hold a state dict, which maps names to tensors, got something else")
     for name, value in content.items():
         if not isinstance(name, str) or not name.isprintable():
             raise ArtifactError(f"{path} has an entry {str(name)[:40]!r}, which cannot be the name of a tensor")
@@ -48,6 +48,7 @@ def in_single_precision(tensors: Mapping[str, Tensor], path: Path) -> dict[str, 
 
 
 def check_size(path: Path) -> None:
+    """Refuse a file that is too large for a supernet, or that cannot be read."""
     try:
         with path.open("rb"):  # fails if the file cannot be read
             _check_bytes(path, path.stat().st_size, "has")

@@ -19,6 +19,7 @@ SUFFIX = ".safetensors"
 
 
 def default_store() -> Path:
+    """Return the folder of imported supernets in the cache folder."""
     return cache_folder() / "supernets"
 
 
@@ -46,10 +47,12 @@ class ImportedSupernet:
             raise ArtifactError(f"{error}. Delete it, and import it again.") from None
 
     def tensors(self) -> dict[str, Tensor]:
+        """Read the weights, after checking their sha256."""
         return load_tensors(self.path, self.sha256)
 
 
 def weights_path(folder: Path, name: str) -> Path:
+    """Return the path of the weights of this name; refuse names that are not safe as file names."""
     if name.startswith(".") or not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
         raise ConfigurationError(f'`name` must have only letters, digits, -, _ and dots, got "{name}"')
     return folder / f"{name}{SUFFIX}"
@@ -61,13 +64,14 @@ def find(path: Path) -> ImportedSupernet | None:
 
 
 def read_record(path: Path) -> ImportedSupernet:
+    """Read the description beside the weights."""
     where = _record_of(path)
     facts = read_json(where)
     if not isinstance(facts, dict):
-        raise ArtifactError(f"{where} is damaged: it holds no table")
+        raise ArtifactError(f"{where} is damaged: it must hold a table, got {type(facts).__name__}")
     require_keys(facts, ("format", "sha256", "origin", "origin_sha256", "supernet", "input_shape", "classes"), where)
     if facts["format"] != FORMAT:
-        raise ArtifactError(f"{where} has format {facts['format']}, this version of regnas reads {FORMAT}")
+        raise ArtifactError(f"{where} must have format {FORMAT}, got {facts['format']}. Import it again.")
     try:
         channels, height, width = map(int, facts["input_shape"])
         return ImportedSupernet(
@@ -86,6 +90,7 @@ def read_record(path: Path) -> ImportedSupernet:
 def keep(
     path: Path, tensors: Mapping[str, Tensor], supernet: Published, origin: str, origin_sha256: str
 ) -> ImportedSupernet:
+    """Write the weights and, last, their description."""
     sha256 = save_tensors(path, tensors)
     facts = {
         "format": FORMAT,

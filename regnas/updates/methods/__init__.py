@@ -1,4 +1,4 @@
-"""Ways to update a model, one file each: a method plans which models stand in for the releases of a chain."""
+"""Methods of updating a model, one file each: a method plans the model that stands for each release of a chain."""
 
 from __future__ import annotations
 
@@ -42,23 +42,26 @@ from regnas.updates.models import Model
 
 
 class Method(Protocol):
-    """A frozen dataclass: its fields are its keys in the configuration, its docstring is what `regnas list` shows."""
+    """A method of updating a model: a frozen dataclass whose fields are its keys in the configuration.
+
+    `regnas list` shows the first line of its docstring.
+    """
 
     @property
     def title(self) -> str: ...
 
     @property
     def targeted(self) -> bool:
-        """Whether it looks at references: in a chain it then runs once for every kind of them."""
+        """Whether the method uses reference models: in a chain it then runs once per kind of references."""
         ...
 
     @property
     def fine_tunes(self) -> bool:
-        """Whether new models start from the old weights: it is then compared with plain fine-tuning."""
+        """Whether new models start from the old weights: the method is then compared with plain fine-tuning."""
         ...
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        """For every release of the chain, the model that stands in its place."""
+        """Return, for every release of the chain, the model that stands in its place."""
         ...
 
 

@@ -13,7 +13,7 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class BackwardCompatible:
-    """BCT: the old model's classifier has to read the new features too."""
+    """BCT: the new features must also work with the old model's classifier."""
 
     weight: float = tunable(1.0)
 

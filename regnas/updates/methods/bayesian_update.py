@@ -12,10 +12,10 @@ from regnas.updates.models import BayesianUpdated, Model
 
 @dataclass(frozen=True)
 class BayesianUpdate:
-    """BU-CR at inference: the old answer stands unless the posterior is ``cost_ratio`` times surer of another.
+    """BU-CR: at inference, the old prediction stands unless another class is ``cost_ratio`` times as probable.
 
-    Both models run, and the posterior comes from their confusion matrices on the search split. The cost ratio is what
-    a negative flip costs in positive flips: the user's to choose, the default of 2 is ours.
+    Both models run, and the posterior comes from their confusion matrices on the search split. The cost ratio is the
+    number of positive flips that outweigh one negative flip. Choose it for your application; the default of 2 is ours.
     """
 
     cost_ratio: float = 2.0

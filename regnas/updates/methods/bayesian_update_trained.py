@@ -13,10 +13,10 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class BayesianUpdateTrained:
-    """BU-CR, trained: the decision of the Bayesian update is a target of the new model, which then runs alone.
+    """BU-CR: the decision of the Bayesian update is a training target of the new model, which then runs alone.
 
-    cross-entropy with the labels + weight * cross-entropy with the decision. ELODI compares with this form; the cost
-    ratio of 2.5 is that of its authors' code. The weight is ours.
+    cross-entropy with the labels + weight * cross-entropy with the decision. ELODI compares with this form. The cost
+    ratio of 2.5 comes from its authors' code. The default weight is ours.
     """
 
     cost_ratio: float = 2.5

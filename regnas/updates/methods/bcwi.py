@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, ChainStage, fine_tuned
+from regnas.updates.methods.chain import Chain, ChainStage, fine_tune
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import Interpolated, Model
 
@@ -14,9 +14,9 @@ from regnas.updates.models import Interpolated, Model
 class WeightInterpolation:
     """BCWI: alpha * old weights + (1 - alpha) * weights fine-tuned from them; alpha costs no training.
 
-    Every point of the line is calibrated on the images of the new release, the ends too. At alpha = 1 a network with
-    batch norms therefore has the old weights with new statistics: it may answer differently from the old model, above
-    all from one that was given as a checkpoint with statistics of its own.
+    Every point of the line is calibrated on the images of the new release, including its ends. At alpha = 1, a network
+    with batch norms therefore has the old weights with new statistics. It may predict differently from the old model,
+    especially from a checkpoint that has statistics of its own.
     """
 
     alpha: float = tunable(0.4, SHARES)
@@ -26,7 +26,7 @@ class WeightInterpolation:
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1:
-            raise ValueError(f"alpha is {self.alpha}: it has to lie between 0 and 1")
+            raise ValueError(f"alpha must be between 0 and 1, got {self.alpha}")
 
     @property
     def title(self) -> str:
@@ -36,4 +36,4 @@ class WeightInterpolation:
         return chain.following(self._treat)
 
     def _treat(self, stage: ChainStage, previous: Model) -> Model:
-        return Interpolated(previous, fine_tuned(stage, previous, "bcwi"), self.alpha)
+        return Interpolated(previous, fine_tune(stage, previous, "bcwi"), self.alpha)

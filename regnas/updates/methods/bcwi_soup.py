@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, ChainStage, fine_tuned
+from regnas.updates.methods.chain import Chain, ChainStage, fine_tune
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import Interpolated, Model, Soup
 
@@ -22,7 +22,9 @@ class SoupInterpolation:
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1 or self.members < 2:
-            raise ValueError("alpha must lie between 0 and 1 and members be at least 2")
+            raise ValueError(
+                f"alpha must be between 0 and 1 and members at least 2, got {self.alpha} and {self.members}"
+            )
 
     @property
     def title(self) -> str:
@@ -32,5 +34,5 @@ class SoupInterpolation:
         return chain.following(self._treat)
 
     def _treat(self, stage: ChainStage, previous: Model) -> Model:
-        soup = Soup(tuple(fine_tuned(stage, previous, "bcwi_soup", repeat) for repeat in range(self.members)))
+        soup = Soup(tuple(fine_tune(stage, previous, "bcwi_soup", repeat) for repeat in range(self.members)))
         return Interpolated(previous, soup, self.alpha)

@@ -12,7 +12,7 @@ from regnas.updates.models import Centric, Model
 
 @dataclass(frozen=True)
 class CentricMember:
-    """Centric member: of m new models the one nearest to their ensemble, chosen on the search split."""
+    """Centric member: of m new models, the one nearest to their ensemble, chosen on the search split."""
 
     members: int = 8
 
@@ -21,7 +21,7 @@ class CentricMember:
 
     def __post_init__(self) -> None:
         if self.members < 2:
-            raise ValueError(f"members is {self.members}: there is nothing to choose from below 2")
+            raise ValueError(f"members must be at least 2, got {self.members}. One of them is chosen.")
 
     @property
     def title(self) -> str:

@@ -1,4 +1,4 @@
-"""The releases that follow one another, and the references each must not regress against."""
+"""A chain of releases, and the references that each release must not regress against."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Release:
     """A model that a team ships: its network, its share of the data, and the origin of its weights.
 
     ``start`` is ``fresh`` or ``previous`` (fine-tuning of the release before it). ``checkpoint`` is a file with the
-    weights of an existing model; with ``trained = false`` the network keeps the weights it comes with. Neither is
-    modified. ``normalization`` are the statistics that the network reads images with, by default those of the data.
+    weights of an existing model. With ``trained = false``, the network keeps the weights that it comes with. Neither
+    is modified. ``normalization`` has the statistics that the network reads images with, by default those of the data.
     """
 
     network: Network
@@ -75,7 +75,7 @@ class ChainStage:
         return None if self.release.trained else Published(self.release.network, self.release.share)
 
     def train(self, previous: Model | None, repeat: int = 0, **treatment: Any) -> Trained:
-        """A training of this release; ``treatment`` are further fields of ``Trained``."""
+        """Return a training of this release; ``treatment`` has further fields of ``Trained``."""
         fields: dict[str, Any] = {
             "network": self.release.network,
             "replicate": f"{self.name} {repeat}",
@@ -85,33 +85,36 @@ class ChainStage:
         return Trained(**(fields | treatment))
 
     def plain(self, previous: Model | None) -> Model:
-        """Without treatment."""
+        """Return the model of this release without treatment."""
         return self.given or self.train(previous)
 
     def repeats(self, previous: Model | None, count: int) -> tuple[Trained, ...]:
-        """Trainings without treatment that differ in chance alone; the first is the plain one."""
+        """Return trainings without treatment that differ only in their random draws; the first is the plain one."""
         return tuple(self.train(previous, repeat) for repeat in range(count))
 
 
 @dataclass(frozen=True)
 class Chain:
-    """All releases in order; ``references`` says which of a model's ancestors a targeted method gives it.
+    """All releases in order; ``references`` says which earlier models a targeted method gives to each model.
 
-    ``chain``: the one before it, ``radial``: the first, ``fc``: all, ``untargeted``: none (ELODI's table 5).
+    ``chain``: the one before it, ``radial``: the first, ``fc``: all, ``untargeted``: none (table 5 of ELODI).
     """
 
     stages: tuple[ChainStage, ...]
     references: References = "chain"
 
     def untargeted(self, treat: Callable[[ChainStage, Model | None], Model]) -> tuple[Model, ...]:
-        """Every release is treated for itself."""
+        """Return a model for each release: ``treat`` gets the release and the model before it."""
         models: list[Model] = []
         for stage in self.stages:
             models.append(stage.given or treat(stage, models[-1] if models else None))
         return tuple(models)
 
     def targeted(self, treat: Callable[[ChainStage, Model, tuple[Model, ...]], Model]) -> tuple[Model, ...]:
-        """The first release is plain; each further one is treated with (the one before it, its references)."""
+        """Return a model for each release: the first is plain, ``treat`` makes the others.
+
+        ``treat`` gets the release, the model before it, and its references.
+        """
         models: list[Model] = [self.stages[0].plain(None)]
         for stage in self.stages[1:]:
             chosen = self._choose(models)
@@ -119,7 +122,7 @@ class Chain:
         return tuple(models)
 
     def following(self, treat: Callable[[ChainStage, Model], Model]) -> tuple[Model, ...]:
-        """The first release is plain; each further one is made from the one before it, whatever the references."""
+        """Return a model for each release: the first is plain, ``treat`` makes each other one from the one before."""
         models: list[Model] = [self.stages[0].plain(None)]
         for stage in self.stages[1:]:
             models.append(stage.given or treat(stage, models[-1]))
@@ -135,23 +138,26 @@ class Chain:
 
 
 def label_weight(weight: float, mixture: Mixture) -> float:
-    """Of cross-entropy beside a term of this weight: 1 in a ``sum``, 1 - weight if ``convex`` (PCT, eq. 4)."""
+    """Return the weight of cross-entropy beside a term: 1 in a ``sum``, 1 - weight if ``convex`` (PCT, eq. 4)."""
     if mixture == "convex" and not 0 <= weight <= 1:
-        raise ValueError(f'weight is {weight}: in a convex mixture it has to lie between 0 and 1, else mixture = "sum"')
+        raise ValueError(
+            f'weight must be between 0 and 1 in a convex mixture, got {weight}. Lower it, or set mixture = "sum".'
+        )
     return 1 - weight if mixture == "convex" else 1.0
 
 
 def lessons(loss: Loss, weight: float, references: Sequence[Model]) -> tuple[Lesson, ...]:
-    """One lesson from each reference, with the weight shared among them."""
+    """Return one lesson from each reference, with the weight divided among them."""
     return tuple(Lesson(loss, weight / len(references), (reference,)) for reference in references)
 
 
 def feature_lessons(loss: FeatureLoss, weight: float, references: Sequence[Model]) -> tuple[FeatureLesson, ...]:
+    """Return one lesson on features from each reference, with the weight divided among them."""
     return tuple(FeatureLesson(loss, weight / len(references), reference) for reference in references)
 
 
-def fine_tuned(stage: ChainStage, previous: Model, method: str, repeat: int = 0, **treatment: Any) -> Trained:
-    """A training from the weights of the model before, which has to be of the same architecture."""
+def fine_tune(stage: ChainStage, previous: Model, method: str, repeat: int = 0, **treatment: Any) -> Trained:
+    """Return a training from the weights of the model before, which must have the same architecture."""
     if bare(network_of(previous)) == bare(stage.release.network) and network_of(previous) != stage.release.network:
         raise ConfigurationError(
             f"methods.{method} works on the weights of the old model: models.{stage.name}.normalization must be that "
@@ -159,8 +165,8 @@ def fine_tuned(stage: ChainStage, previous: Model, method: str, repeat: int = 0,
         )
     if network_of(previous) != stage.release.network:
         raise ConfigurationError(
-            f"methods.{method} works on the weights of the old model: models.{stage.name}.network has to be that of "
-            "the model before it; leave the method out or keep the network"
+            f"methods.{method} works on the weights of the old model: models.{stage.name}.network must be that of "
+            "the model before it. Leave the method out, or keep the network."
         )
     return stage.train(previous, repeat, **({"start": weights_in(previous)} | treatment))
 

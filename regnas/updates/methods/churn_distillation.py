@@ -15,11 +15,11 @@ from regnas.updates.models import Model
 class ChurnDistillation:
     """Churn distillation: the target is a mixture of the label and the old model's probabilities.
 
-    -sum_k t_k log softmax(z)_k with t = (1 - a) * onehot(y) + a * p_old, a = ``share``. This solves: minimize
-    cross-entropy subject to a bound on the churn, the mean divergence KL(p_old || p_new) (H. Jiang, H. Narasimhan, D.
-    Bahri, A. Cotter and A. Rostamizadeh: Churn Reduction via Distillation, ICLR 2022, arXiv 2106.02654): the Lagrangian
-    CE + lambda * KL, divided by 1 + lambda, is this loss with a = lambda / (1 + lambda), but for the entropy of p_old,
-    which is constant. For every bound there is such an a. Samples of a class that the old model does not know have no
+    -sum_k t_k log softmax(z)_k with t = (1 - a) * onehot(y) + a * p_old, a = ``share``. This minimizes cross-entropy
+    subject to a bound on the churn, the mean divergence KL(p_old || p_new) (H. Jiang, H. Narasimhan, D. Bahri, A.
+    Cotter and A. Rostamizadeh: Churn Reduction via Distillation, ICLR 2022, arXiv 2106.02654). The Lagrangian
+    CE + lambda * KL, divided by 1 + lambda, is this loss with a = lambda / (1 + lambda), except for the entropy of
+    p_old, which is constant. Every bound has such an a. Samples of a class that the old model does not know have no
     churn.
     """
 
@@ -30,7 +30,7 @@ class ChurnDistillation:
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
-            raise ValueError(f"share must lie between 0 and 1, got {self.share}. It is the old model's part.")
+            raise ValueError(f"share must be between 0 and 1, got {self.share}. It is the part of the old model.")
 
     @property
     def title(self) -> str:

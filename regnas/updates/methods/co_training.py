@@ -16,11 +16,11 @@ from regnas.updates.models import JointTraining, MeanLogits, Model, joint_member
 class CoTraining:
     """Co-training: the networks of all releases are trained side by side, each pulled to the mean of their logits.
 
-    Sum over the releases i of cross-entropy(z_i) + weight * loss(z_i; mean_j z_j), without gradient through the mean;
-    before the share ``start`` of the training the second term is off. ``loss`` is "ldi" (logit difference inhibition,
-    the term that polishing gives the members of a family) or "kd" (divergence from the softmax of the mean: deep mutual
-    learning with the ensemble of all networks as the peer). The networks share no weights: the difference to a family
-    is what sharing them adds.
+    Sum over the releases i of cross-entropy(z_i) + weight * loss(z_i; mean_j z_j), without gradient through the mean.
+    Before the share ``start`` of the training, the second term is off. ``loss`` is "ldi" (logit difference inhibition,
+    the term that polishing uses for the members of a family) or "kd" (divergence from the softmax of the mean: deep
+    mutual learning with the ensemble of all networks as the peer). The networks share no weights, so the difference to
+    a family shows what sharing them adds.
     """
 
     loss: Literal["ldi", "kd"] = "ldi"
@@ -51,12 +51,12 @@ class CoTraining:
 
 
 def _check(chain: Chain) -> None:
-    """All networks are trained at the same time, from scratch, on the same batches."""
+    """Refuse releases that cannot be trained at the same time, from scratch, on the same batches."""
     first = chain.stages[0]
     for stage in chain.stages:
         release = stage.release
         if release.checkpoint or not release.trained:
-            problem = f"models.{stage.name} must be trained, got a model that is there already"
+            problem = f"models.{stage.name} must be trained, got a model with existing weights"
         elif release.share != first.release.share:
             problem = f"models.{stage.name} must have the samples and classes of models.{first.name}, got other ones"
         elif release.start == "previous":

@@ -1,4 +1,4 @@
-"""One common teacher for all releases: the control for methods whose gain may come from a shared teacher alone."""
+"""One common teacher for all releases: a control for methods whose gain may come from a shared teacher alone."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class CommonTeacher:
     inhibition: Zhao et al.). ``network`` is the teachers' architecture; by default, that of the newest release.
 
     The teachers are trained on the share of the oldest release. So all releases have the same teachers, and no release
-    learns through them from data that it does not have. If classes were added, the teachers do not know them and say
-    nothing about them.
+    learns through them from data that it does not have. Samples of added classes are not distilled, because the
+    teachers do not know these classes.
     """
 
     network: Network | None = None
@@ -46,7 +46,7 @@ class CommonTeacher:
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         network = self.network or chain.stages[-1].release.network
         share = chain.stages[0].release.share
-        # No release can have this name, since a name has no space in it: the teacher is a network of its own.
+        # No release can have this name, because names contain no spaces: the teacher is a network of its own.
         teachers = tuple(Trained(network, f"common teacher {index}", share) for index in range(self.members))
         lesson = Lesson(self._loss(), self.weight, teachers)
         return chain.untargeted(lambda stage, previous: stage.train(previous, lessons=(lesson,)))

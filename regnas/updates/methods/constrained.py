@@ -13,22 +13,25 @@ from regnas.updates.models import Constrained, Model
 
 @dataclass(frozen=True)
 class ConstrainedTraining:
-    """Training to a target: cross-entropy subject to an NFR of at most ``target``, by a Lagrange multiplier.
+    """Constrained: cross-entropy subject to an NFR of at most ``target``, by a Lagrange multiplier.
 
     min_w CE(w) subject to NFR(w; old) <= target. A step minimizes (CE + lambda * H) / (1 + lambda), where H stands for
-    the NFR, on samples that the old model predicts correctly: ``surrogate`` "divergence" is the divergence from the
-    old model at ``temperature``; "hinge" is a hinge on the logit ``margin``, which bounds the NFR from above but is one
-    more label loss: it ties nothing to the old model, and on digits it hardly moved the NFR of new samples. lambda >= 0
-    rises while the NFR on training samples that are held out (a share ``held_out``) is above the target, and falls
-    while it is below, by at most ``rate`` per epoch; during the share ``warm_up`` of the training it stays 0. The log
-    has lambda and the held-out NFR of every epoch, which tell whether the target was met: nothing guarantees it.
-    Targets far below the noise floor need a release that starts from the old weights (``start = "previous"``). Several
-    references have a multiplier each.
+    the NFR, on samples that the old model predicts correctly. With ``surrogate`` "divergence", H is the divergence from
+    the old model at ``temperature``. With "hinge", it is a hinge on the logit ``margin``, which bounds the NFR from
+    above but is one more label loss: it does not tie the network to the old model, and on digits it hardly changed the
+    NFR of new samples.
 
-    Held-out samples are ones that the old model was not trained on, if there are enough. If both releases have the same
-    data, there are none: the old model is then correct on more of them than on new data, and the training is stricter
-    than its target. A surrogate for the weights and the true rate for the multiplier: Cotter et al., Optimization with
-    Non-Differentiable Constraints, JMLR 2019 (proxy-Lagrangian). Another solution is ``churn_distillation``.
+    lambda >= 0 follows the NFR on a held-out share ``held_out`` of the training samples. It rises while that NFR is
+    above the target and falls while it is below, by at most ``rate`` per epoch. During the share ``warm_up`` of the
+    training it stays 0. Several references have one multiplier each. The target is not guaranteed: the log has lambda
+    and the held-out NFR of every epoch, which show whether it was met. Targets far below the noise floor need a release
+    that starts from the old weights (``start = "previous"``).
+
+    The held-out samples are samples that the old model was not trained on, if there are enough of them. If both
+    releases have the same data, there are none. The old model is then correct on more of the held-out samples than on
+    new data, and the training is stricter than its target. Using a surrogate for the weights and the true rate for the
+    multiplier follows Cotter et al., Optimization with Non-Differentiable Constraints, JMLR 2019 (proxy-Lagrangian).
+    ``churn_distillation`` is another solution.
     """
 
     target: Rate = 0.01  # or "1 %"

@@ -1,4 +1,4 @@
-"""Dropout, a weak ensemble in one network (Srivastava et al., 2014; ELODI's table 1)."""
+"""Dropout, a weak ensemble in one network (Srivastava et al., 2014; table 1 of ELODI)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class Dropout:
-    """Dropout before the classifier, in the old and the new model."""
+    """Dropout: before the classifier, in the old and the new model."""
 
     probability: float = tunable(0.2, SHARES)
 
@@ -22,7 +22,7 @@ class Dropout:
 
     def __post_init__(self) -> None:
         if not 0 < self.probability < 1:
-            raise ValueError(f"probability is {self.probability}: it has to lie between 0 and 1")
+            raise ValueError(f"probability must be above 0 and below 1, got {self.probability}")
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.untargeted(lambda stage, previous: stage.train(previous, dropout=self.probability))

@@ -1,4 +1,4 @@
-"""Distillation where the old model is the surer one (Xie et al., ACL 2021)."""
+"""Distillation on samples for which the old model gives the label more probability (Xie et al., ACL 2021)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class DynamicFocalDistillation:
-    """Dynamic FD: distillation to the old model where it gives the label more probability than the new one does."""
+    """Dynamic FD: distillation to the old model if it gives the label more probability than the new model does."""
 
     temperature: float = 1.0
     weight: float = tunable(1.0)

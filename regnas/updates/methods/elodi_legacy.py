@@ -13,11 +13,11 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class ElodiLegacy(EnsembleDistillation):
-    """ELODI with a legacy old model: LDI to the ensemble (share ``lambda_``) and to the old model (the rest).
+    """ELODI, legacy old model: LDI to the ensemble (share ``lambda_``) and to the old model (the rest).
 
-    The other keys are those of ELODI. ``old_margin`` is the margin to the old model: the authors' code takes 0.5
-    toward a single model and 0 toward an ensemble. No ensemble of the first release exists: in a release that is
-    fine-tuned from it, all members start from the legacy model itself, and later ones each from its predecessor.
+    The other keys are those of ELODI. ``old_margin`` is the margin to the old model: the authors' code uses 0.5
+    toward a single model and 0 toward an ensemble. The first release has no ensemble. In a release that is fine-tuned
+    from it, all members start from the legacy model itself. Members of later releases start from their predecessors.
     """
 
     lambda_: float = 0.5
@@ -29,7 +29,7 @@ class ElodiLegacy(EnsembleDistillation):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.lambda_ <= 1:
-            raise ValueError(f"lambda_ must lie between 0 and 1, got {self.lambda_}")
+            raise ValueError(f"lambda_ must be between 0 and 1, got {self.lambda_}")
         self.loss(self.old_margin)
 
     @property

@@ -1,4 +1,4 @@
-"""The ensemble paragon (PCT: Yan et al., CVPR 2021, section 4.3): what a single model is measured against."""
+"""The ensemble paragon (PCT: Yan et al., CVPR 2021, section 4.3), a goal for single models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EnsembleParagon:
 
     def __post_init__(self) -> None:
         if self.members < 2:
-            raise ValueError(f"members is {self.members}: an ensemble has at least 2")
+            raise ValueError(f"members must be at least 2, got {self.members}. Use none for a single model.")
 
     @property
     def title(self) -> str:

@@ -1,4 +1,4 @@
-"""What the forms of ELODI share: an ensemble for every release, and how a student learns from it."""
+"""The common part of the forms of ELODI: an ensemble per release, and how a student learns from it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from regnas.updates.models import Lesson, Model
 class EnsembleDistillation:
     """(1 - alpha) * cross-entropy + alpha * a loss to an ensemble of ``members`` networks.
 
-    ``towards`` is that loss (ELODI's table 10): "ldi" over the ``top_k`` highest classes with exponent ``power``,
+    ``towards`` is that loss (table 10 of ELODI): "ldi" over the ``top_k`` highest classes with exponent ``power``,
     ``margin`` and ``exclude_target``; "kd" or "fd" (FD-KL) at ``temperature``. ``teachers`` are the networks of the
-    ensemble, repeated in turn up to ``members`` (tables 8 and 9); none stands for the student's own architecture. The
-    ensemble sees the student's own batch (``teacher = "online"``) or each training sample once, without augmentation
-    ("offline": table 11). Before the share ``start_at`` of the training only the labels count, with weight 1.
+    ensemble, repeated in turn up to ``members`` (tables 8 and 9). If it is empty, they have the student's own
+    architecture. The ensemble sees the student's own batch (``teacher = "online"``) or each training sample once,
+    without augmentation ("offline": table 11). Before the share ``start_at`` of the training, only the labels count,
+    with weight 1.
     """
 
     members: int = 8
@@ -40,11 +41,13 @@ class EnsembleDistillation:
 
     def __post_init__(self) -> None:
         if self.members < 1 or not 0 <= self.alpha <= 1:
-            raise ValueError("members must be at least 1 and alpha between 0 and 1")
+            raise ValueError(
+                f"members must be at least 1 and alpha between 0 and 1, got {self.members} and {self.alpha}"
+            )
         if len(self.teachers) > self.members:
             raise ValueError(
                 f"members must be at least the number of teachers, {len(self.teachers)}, got {self.members}. "
-                "Raise members, or name fewer teachers"
+                "Raise members, or name fewer teachers."
             )
         if not 0 <= self.start_at < 1:
             raise ValueError(f"start_at must be at least 0 and below 1, got {self.start_at}")
@@ -52,6 +55,7 @@ class EnsembleDistillation:
         self.loss(self.margin)
 
     def loss(self, margin: float) -> Loss:
+        """Return the loss that ``towards`` names; only LDI has a margin."""
         if self.towards == "kd":
             return losses.KnowledgeDistillation(self.temperature)
         if self.towards == "fd":
@@ -61,15 +65,16 @@ class EnsembleDistillation:
         )
 
     def lesson(self, weight: float, teachers: Sequence[Model], margin: float, online: bool = True) -> Lesson:
+        """Return the lesson from these teachers."""
         return Lesson(self.loss(margin), weight, tuple(teachers), online, self.start_at)
 
     def networks(self, stage: ChainStage) -> tuple[Network, ...]:
-        """Of the ensemble of a release."""
+        """Return the networks of the ensemble of a release."""
         return in_turn(self.teachers or (stage.release.network,), self.members)
 
     @property
     def details(self) -> str:
-        """What tells variants apart, for titles."""
+        """The settings that distinguish variants, for titles."""
         told = [f"m = {self.members}"]
         if self.towards == "ldi":
             told += [f"K = {self.top_k}"]
@@ -79,21 +84,22 @@ class EnsembleDistillation:
         else:
             told += [self.towards.upper(), f"τ = {self.temperature:g}"]
         told += ["offline"] if self.teacher == "offline" else []
-        told += [f"teachers {described(self.teachers)}"] if self.teachers else []
+        told += [f"teachers {describe_networks(self.teachers)}"] if self.teachers else []
         told += [f"from {100 * self.start_at:g} % on"] if self.start_at else []
         return ", ".join(told)
 
 
 def in_turn(networks: Sequence[Network], count: int) -> tuple[Network, ...]:
+    """Return ``count`` networks, repeating the given ones in turn."""
     return tuple(islice(cycle(networks), count))
 
 
-def described(networks: Sequence[Network]) -> str:
-    """What the tables of these networks say, short enough for a title."""
-    return " / ".join(_described(network) for network in networks)
+def describe_networks(networks: Sequence[Network]) -> str:
+    """Describe networks by their settings, short enough for a title."""
+    return " / ".join(_describe_network(network) for network in networks)
 
 
-def _described(network: Any) -> str:
+def _describe_network(network: Any) -> str:
     entries = fields(network) if is_dataclass(network) else ()
     told = {entry.name: getattr(network, entry.name) for entry in entries if _is_told(entry, network)}
     values = (value if isinstance(value, str) else f"{name} {_short(value)}" for name, value in told.items())

@@ -1,11 +1,11 @@
-"""Plain fine-tuning: what methods that start from the old weights are compared with."""
+"""Plain fine-tuning, the counterpart of methods that start from the old weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, fine_tuned
+from regnas.updates.methods.chain import Chain, fine_tune
 from regnas.updates.models import Model
 
 
@@ -18,4 +18,4 @@ class FineTuning:
     fine_tunes: ClassVar[bool] = True
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
-        return chain.following(lambda stage, previous: fine_tuned(stage, previous, "fine_tuning"))
+        return chain.following(lambda stage, previous: fine_tune(stage, previous, "fine_tuning"))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, ChainStage, fine_tuned
+from regnas.updates.methods.chain import Chain, ChainStage, fine_tune
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import FisherMerged, Model
 
 
 @dataclass(frozen=True)
 class FisherMerging:
-    """Fisher merging: old and fine-tuned weights, each counted by how much its own model depends on it.
+    """Fisher merging: the mean of old and fine-tuned weights; each counts more if its own model depends more on it.
 
     (alpha F_old w_old + (1 - alpha) F_new w_new) / (alpha F_old + (1 - alpha) F_new), with the Fisher information of
     each model on ``samples`` of its own training samples. Fisher BCWI is the form with F_new = 1.
@@ -26,7 +26,9 @@ class FisherMerging:
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1 or self.samples < 1:
-            raise ValueError("alpha must lie between 0 and 1 and samples be at least 1")
+            raise ValueError(
+                f"alpha must be between 0 and 1 and samples at least 1, got {self.alpha} and {self.samples}"
+            )
 
     @property
     def title(self) -> str:
@@ -36,4 +38,4 @@ class FisherMerging:
         return chain.following(self._treat)
 
     def _treat(self, stage: ChainStage, previous: Model) -> Model:
-        return FisherMerged(previous, fine_tuned(stage, previous, "fisher_merging"), self.alpha, self.samples)
+        return FisherMerged(previous, fine_tune(stage, previous, "fisher_merging"), self.alpha, self.samples)

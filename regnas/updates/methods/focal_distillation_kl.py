@@ -13,7 +13,7 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class FocalDistillationKL:
-    """FD-KL: distillation to the old model, more where it is right, by temperature-scaled divergence."""
+    """FD-KL: distillation to the old model by temperature-scaled divergence, with more weight if it is correct."""
 
     alpha: float = 1.0
     beta: float = 5.0

@@ -13,7 +13,7 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class FocalDistillationLM:
-    """FD-LM: distillation to the old model, more where it is right, by the squared distance of logits."""
+    """FD-LM: distillation to the old model by the squared distance of logits, with more weight if it is correct."""
 
     alpha: float = 1.0
     beta: float = 5.0

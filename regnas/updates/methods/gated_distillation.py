@@ -1,4 +1,4 @@
-"""Distillation to two models, chosen sample by sample (MUSCLE: Echterhoff et al., EMNLP 2024)."""
+"""Distillation to one of two models, chosen per sample (MUSCLE: Echterhoff et al., EMNLP 2024)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regnas.updates.models import Lesson, Model
 
 @dataclass(frozen=True)
 class GatedDistillation:
-    """MUSCLE's gate: the untreated new model trained on, to the old one where it is wrong and to itself elsewhere."""
+    """Gated distillation: the untreated new model trained further, to the old model if it is wrong, else to itself."""
 
     temperature: float = 1.0
     weight: float = tunable(1.0)

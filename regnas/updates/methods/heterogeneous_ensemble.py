@@ -22,7 +22,9 @@ class HeterogeneousEnsemble:
 
     def __post_init__(self) -> None:
         if not self.networks:
-            raise ValueError('networks is empty: name at least one, such as [{ name = "small_resnet", blocks = 2 }]')
+            raise ValueError(
+                'networks must name at least one network, got none. Write [{ name = "small_resnet", blocks = 2 }].'
+            )
 
     @property
     def title(self) -> str:

@@ -1,4 +1,4 @@
-"""Distillation to the old model on all samples alike (Hinton, Vinyals and Dean, 2015)."""
+"""Distillation to the old model, with equal weight for all samples (Hinton, Vinyals and Dean, 2015)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class KnowledgeDistillation:
-    """KD: distillation to the old model, all samples alike, at the temperature that PCT and ELODI distill with."""
+    """KD: distillation to the old model with equal weight for all samples, at the temperature of PCT and ELODI."""
 
     temperature: float = 100.0
     weight: float = tunable(1.0)

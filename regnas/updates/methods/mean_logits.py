@@ -12,11 +12,11 @@ from regnas.updates.models.averaged import Quantity
 
 @dataclass(frozen=True)
 class MeanOfLogits:
-    """Old + new: both models run, and the mean of their logits (or probabilities) answers; no training is changed.
+    """Old + new: both models run, and the mean of their logits (or probabilities) decides; no training is changed.
 
-    softmax((z_old + z_new) / 2), or (p_old + p_new) / 2 if ``of`` is "probabilities". For added classes, of which the
-    old model knows nothing, the new model answers alone: it decides how likely the known classes are together, and the
-    mean is taken among those. The parameters of both models count.
+    softmax((z_old + z_new) / 2), or (p_old + p_new) / 2 if ``of`` is "probabilities". The old model does not know added
+    classes. For these, the new model decides alone: it gives the total probability of the known classes, and the mean
+    is taken among those. The parameters of both models count.
     """
 
     of: Quantity = "logits"

@@ -1,4 +1,4 @@
-"""The members of ensembles along a chain: which networks they are, and which predecessor each starts from."""
+"""The members of ensembles along a chain: their networks, and the predecessor that each starts from."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from regnas.updates.models import Model, network_of
 def members_of(
     chain: Chain, networks: Callable[[ChainStage], tuple[Network, ...]], first: Model | None = None
 ) -> tuple[tuple[Model, ...], ...]:
-    """For each release its untreated members, one per network; networks that repeat differ in chance.
+    """Return the untreated members of each release, one per network; repeated networks differ in their random draws.
 
     In a release that is fine-tuned, member r starts from member r of the release before. It starts fresh if that one
-    has another architecture, unless it is a member of the release's own architecture, which must not change. A model
-    that is given stands for all members of its release, and ``first`` for those of the first release: it is all that
-    exists of them.
+    has another architecture, unless it has the release's own architecture, which must not change. An existing model
+    stands for all members of its release, and ``first`` for those of the first release.
     """
     found: list[tuple[Model, ...]] = []
     for stage in chain.stages:
@@ -37,7 +36,7 @@ def members_of(
 
 
 def own_networks(count: int) -> Callable[[ChainStage], tuple[Network, ...]]:
-    """As many members of the release's own architecture."""
+    """Return a function that gives ``count`` networks of a release's own architecture."""
     return lambda stage: (stage.release.network,) * count
 
 

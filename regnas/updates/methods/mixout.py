@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, fine_tuned
+from regnas.updates.methods.chain import Chain, fine_tune
 from regnas.updates.methods.tunable import SHARES, tunable
 from regnas.updates.models import MixedWeights, Model
 
 
 @dataclass(frozen=True)
 class Mixout:
-    """Mixout: fine-tuning in which every weight is, now and then, the old one; biases and norms too."""
+    """Mixout: fine-tuning that randomly resets weights to the old ones in each step, including biases and norms."""
 
     probability: float = tunable(0.7, SHARES)
 
@@ -22,9 +22,9 @@ class Mixout:
 
     def __post_init__(self) -> None:
         if not 0 < self.probability < 1:
-            raise ValueError(f"probability is {self.probability}: it has to lie between 0 and 1")
+            raise ValueError(f"probability must be above 0 and below 1, got {self.probability}")
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(
-            lambda stage, previous: fine_tuned(stage, previous, "mixout", tie=MixedWeights(previous, self.probability))
+            lambda stage, previous: fine_tune(stage, previous, "mixout", tie=MixedWeights(previous, self.probability))
         )

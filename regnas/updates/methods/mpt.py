@@ -23,7 +23,7 @@ class MarginPreservingTraining:
     nothing.
 
     The authors ran weight 0.4 with "lm" and 1 with "kl", alpha 1, beta 5, temperature 5, and chose the bias among 0, 1,
-    2 and 4. They also distill samples of added classes from the old model; here the old model says nothing about them.
+    2 and 4. They also distill samples of added classes from the old model; this implementation does not.
     """
 
     bias: float = 2.0

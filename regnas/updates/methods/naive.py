@@ -1,4 +1,4 @@
-"""More weight for what the old model predicts correctly (PCT: Yan et al., CVPR 2021, eq. 6)."""
+"""More weight for samples that the old model predicts correctly (PCT: Yan et al., CVPR 2021, eq. 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No treatment: what people do who have not heard of negative flips."""
+"""No treatment: the new model trained as if there were no old one."""
 
 from __future__ import annotations
 

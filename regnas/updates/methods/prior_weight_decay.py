@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regnas.updates.methods.chain import Chain, fine_tuned
+from regnas.updates.methods.chain import Chain, fine_tune
 from regnas.updates.methods.tunable import Grid, tunable
 from regnas.updates.models import DecoupledDecay, Model
 
@@ -17,8 +17,8 @@ class PriorWeightDecay:
     """Prior weight decay: fine-tuning whose weight decay pulls to the old weights instead of to zero.
 
     After every step, w <- old + (w - old) * exp(-learning rate * strength): decoupled from the loss, its gradient and
-    the clipping. A decay inside the gradient, such as ``weight_decay`` of a recipe, also goes through the momentum: it
-    pulls 1 / (1 - momentum) times as hard at the same number.
+    the clipping. A decay inside the gradient, such as ``weight_decay`` of a recipe, also goes through the momentum. At
+    the same value it is therefore 1 / (1 - momentum) times as strong.
     """
 
     strength: float = tunable(1.0, STRENGTHS)
@@ -29,11 +29,11 @@ class PriorWeightDecay:
 
     def __post_init__(self) -> None:
         if self.strength < 0:
-            raise ValueError(f"strength is {self.strength}: it must not be negative")
+            raise ValueError(f"strength must be 0 or above, got {self.strength}")
 
     def plan(self, chain: Chain) -> tuple[Model, ...]:
         return chain.following(
-            lambda stage, previous: fine_tuned(
+            lambda stage, previous: fine_tune(
                 stage, previous, "prior_weight_decay", tie=DecoupledDecay(previous, self.strength)
             )
         )

@@ -13,7 +13,7 @@ from regnas.updates.models import Model
 
 @dataclass(frozen=True)
 class RegressionAlleviating:
-    """RACT: new features are near the old ones of the same sample and far from old and new ones of other classes."""
+    """RACT: pulls new features to the old ones of the same sample, and away from features of other classes."""
 
     temperature: float = 0.05
     weight: float = tunable(1.0)

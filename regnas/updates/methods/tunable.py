@@ -1,4 +1,4 @@
-"""Keys of a method whose best value depends on the data: marked here, chosen on the search split.
+"""Mark the keys of a method whose best value depends on the data; they can be chosen on the search split.
 
 ``weight: float = tunable(1.0)`` is a key that a configuration may set to a number or to "auto".
 """
@@ -18,10 +18,10 @@ STEPS = (1.0, 3.0)  # of each power of ten
 
 @dataclass(frozen=True)
 class Grid:
-    """The values that are tried first; beyond them the grid goes on along a ladder, as far as ``within``.
+    """The values that are tried first; beyond them, the grid continues along a ladder up to the bounds ``within``.
 
-    The ladder is ..., 0.1, 0.3, 1, 3, 10, ...; of a ``share``, a number between 0 and 1, it is 0.01, 0.03, 0.1, 0.3,
-    0.5, 0.7, 0.9, 0.97, 0.99, ...: logarithmic toward both ends.
+    The ladder is ..., 0.1, 0.3, 1, 3, 10, .... For a ``share``, which is a number between 0 and 1, it is 0.01, 0.03,
+    0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99, ...: logarithmic toward both ends.
     """
 
     first: tuple[float, ...]
@@ -29,11 +29,12 @@ class Grid:
     share: bool = False
 
     def above(self, value: float) -> float | None:
-        """The next rung above a value; None at the end of the ladder."""
+        """Return the next rung above a value; None at the end of the ladder."""
         rung = next(rung for rung in self._ladder() if rung > value * (1 + 1e-9))
         return rung if rung <= self.within[1] * (1 + 1e-9) else None
 
     def below(self, value: float) -> float | None:
+        """Return the next rung below a value; None at the end of the ladder."""
         rung = next(rung for rung in reversed(self._ladder()) if rung < value * (1 - 1e-9))
         return rung if rung >= self.within[0] * (1 - 1e-9) else None
 
@@ -50,17 +51,17 @@ SHARES = Grid((0.3, 0.5, 0.7, 0.9), within=(0.01, 0.99), share=True)
 
 
 def tunable(default: float, grid: Grid = WEIGHTS) -> Any:
-    """A field of a method that the search split can choose."""
+    """Declare a field of a method whose value can be chosen on the search split."""
     return field(default=default, metadata={TUNABLE: grid})
 
 
 def grids_of(method: Any) -> dict[str, Grid]:
-    """The tunable keys of a method, or of its class, with their grids."""
+    """Return the tunable keys of a method, or of its class, with their grids."""
     return {entry.name: entry.metadata[TUNABLE] for entry in fields(method) if TUNABLE in entry.metadata}
 
 
 def check_chosen(chosen: Chosen, methods: Mapping[str, Any], section: str) -> None:
-    """Refuse with a ``ValueError`` a choice for something that cannot be chosen."""
+    """Raise ``ValueError`` for a choice of a key that cannot be chosen."""
     for label, values in chosen.items():
         if label not in methods:
             raise ValueError(f"chosen.{label}: there is no {section}.{label}")

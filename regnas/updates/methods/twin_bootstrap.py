@@ -15,7 +15,7 @@ CONSISTENCY = Grid((1.0, 3.0, 10.0, 30.0), within=(0.1, 300.0))
 
 @dataclass(frozen=True)
 class TwinBootstrap:
-    """Twin-bootstrap: each release is two networks, trained together on a bootstrap each to give the same answers.
+    """Twin-bootstrap: each release is two networks, trained together to agree, each on its own bootstrap sample.
 
     CE(z_A; S_A) + CE(z_B; S_B) + weight * symKL(p_A, p_B), with S_A and S_B drawn from the training samples with
     replacement, symKL the mean of both divergences over the samples of both bootstraps, and (p_A + p_B) / 2 as the
@@ -47,7 +47,7 @@ class TwinBootstrap:
 
 
 def _both(previous: Model) -> tuple[Model, Model]:
-    """A twin starts from its own predecessor; if there is one model before, both start from it."""
+    """Return the model that each twin starts from: its own predecessor, or the one model before."""
     if isinstance(previous, Averaged):
         return previous.old, previous.new
     return weights_in(previous), weights_in(previous)

@@ -1,7 +1,7 @@
-"""Networks as values: what they are made from; the store makes them and keeps them by content."""
+"""Models as values that say what they are made from; the store makes them and keeps them by content."""
 
 from regnas.updates.models.averaged import Averaged
-from regnas.updates.models.clipped import ClippedTraining, clipped_steps, clipped_trainings
+from regnas.updates.models.clipped import ClippedTraining, collect_clipping, describe_clipping
 from regnas.updates.models.combined import (
     BayesianUpdated,
     Centric,
@@ -49,9 +49,9 @@ __all__ = [
     "Training",
     "Twins",
     "all_parts",
-    "clipped_steps",
-    "clipped_trainings",
+    "collect_clipping",
     "content_of",
+    "describe_clipping",
     "joint_members",
     "make_all",
     "methods_of",

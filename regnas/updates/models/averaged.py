@@ -1,4 +1,4 @@
-"""Two models that answer together."""
+"""The mean of the predictions of two models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Quantity = Literal["logits", "probabilities"]
 
 @dataclass(frozen=True)
 class Averaged:
-    """The mean of what an older and a newer model answer; both run at inference."""
+    """The mean of the predictions of an older and a newer model; both run at inference."""
 
     old: Model
     new: Model
@@ -34,10 +34,10 @@ class Averaged:
 class MeanOfTwo(nn.Module):
     """Logarithms of the mean probabilities [N, C], or of the softmax of the mean logits.
 
-    If the old model knows only K of the C classes, the new model alone decides how much probability P the K known
-    classes have together, and the mean is taken inside them: p_k = P * mean(p_old(k), p_new(k) / P), or, of logits,
-    p_k = P * softmax((z_old + z_new) / 2)_k, both over the K classes; an added class keeps p_new(k). A constant that
-    is added to all logits of a model changes nothing, as it would if logits of one and of two models were compared.
+    If the old model knows only K of the C classes, the new model alone decides the total probability P of the K known
+    classes, and the mean is taken among them: p_k = P * mean(p_old(k), p_new(k) / P), or, of logits,
+    p_k = P * softmax((z_old + z_new) / 2)_k, both over the K classes. An added class keeps p_new(k). A constant that
+    is added to all logits of a model therefore changes nothing.
     """
 
     def __init__(self, old: nn.Module, new: nn.Module, of: Quantity) -> None:

@@ -1,4 +1,4 @@
-"""How many steps were clipped in the trainings of a comparison."""
+"""The share of clipped steps in the trainings of a comparison."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from regnas.training import Clipping
 from regnas.updates.models.model import Model, Training, all_parts
 from regnas.updates.models.store import ModelStore
 
-# Above this share of its steps clipping takes part in deciding what a training minimizes.
+# Above this share of the steps, clipping affects what a training minimizes.
 MOST_CLIPPED = 0.03
 
 
 @dataclass(frozen=True)
 class ClippedTraining:
-    """One training, and which of the compared methods needs it first; None if an earlier version trained it."""
+    """One training, and the first of the compared methods that needs it.
+
+    ``clipping`` is None if an earlier version trained it.
+    """
 
     method: str
     clipping: Clipping | None
@@ -36,8 +39,8 @@ class ClippedTraining:
         return TrainingClipping(self.method, self.training, self.seed, counts)
 
 
-def clipped_trainings(store: ModelStore, plans: Mapping[str, Iterable[Model]]) -> list[ClippedTraining]:
-    """Every training of the plans once, under the first one that needs it."""
+def collect_clipping(store: ModelStore, plans: Mapping[str, Iterable[Model]]) -> list[ClippedTraining]:
+    """Return every training of the plans once, under the first method that needs it."""
     seen: set[Model] = set()
     found = []
     for method, plan in plans.items():
@@ -47,13 +50,13 @@ def clipped_trainings(store: ModelStore, plans: Mapping[str, Iterable[Model]]) -
     return found
 
 
-def clipped_steps(trainings: Sequence[ClippedTraining]) -> str:
-    """The largest share of all trainings and which it is, for people."""
+def describe_clipping(trainings: Sequence[ClippedTraining]) -> str:
+    """Describe the largest share of clipped steps among the trainings, and how many trainings exceed the threshold."""
     known = [(training.clipping, training) for training in trainings if training.clipping is not None]
     unknown = len(trainings) - len(known)
-    missing = f"; of {unknown} trainings it is not on record" if unknown else ""
+    missing = f"; not recorded for {unknown} trainings" if unknown else ""
     if not known:
-        return f"not on record{missing}"
+        return f"not recorded{missing}"
     clipping, worst = max(known, key=lambda pair: pair[0].share)
     above = sum(clipping.share > MOST_CLIPPED for clipping, _ in known)
     if not clipping.clipped:

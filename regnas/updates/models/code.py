@@ -1,7 +1,7 @@
 """A digest of the code that decides a training, so that a network is trained again after that code changes.
 
-The code is that of the classes a model is made of and of what their modules import from their own package and from the
-training code of regnas. Comments, docstrings and formatting do not count.
+The code includes the classes that a model is made of, and everything that their modules import from their own package
+and from the training code of regnas. Comments, docstrings and formatting do not count.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ DECISIVE = (
     "regnas.training",
     "regnas.updates.models",
 )
-BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # what statements are found in
+BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # the nodes that can hold statements
 UNREADABLE = f"unreadable code of process {uuid4()}"  # never the same again: such code is always trained anew
 
 
 def code_of(value: Any) -> str:
-    """The digest of the classes that a value is made of: their qualified names and their code."""
+    """Return the digest of the classes that a value is made of: their qualified names and their code."""
     classes = set(_classes_in(value))
     names = sorted(f"{_shown(kind.__module__)}:{kind.__qualname__}" for kind in classes)
     modules = frozenset(kind.__module__ for kind in classes)
@@ -64,13 +64,13 @@ def _package(module: str) -> str:
 
 
 def _shown(module: str) -> str:
-    """A worker process knows the main program under another name."""
+    """Return the name of a module as the main process knows it: workers import the main program by another name."""
     return "__main__" if module == "__mp_main__" else module
 
 
 @cache
 def _reachable(module: str, packages: frozenset[str]) -> frozenset[str]:
-    """The module, and all that it imports, directly or not, from these packages and the training code of regnas."""
+    """Return the module and all that it imports, directly or not, from these packages and regnas' training code."""
     found: set[str] = set()
     waiting = [module]
     while waiting:
@@ -89,7 +89,7 @@ def _counts(module: str, packages: frozenset[str]) -> bool:
 
 @cache
 def _imports(module: str, packages: frozenset[str]) -> tuple[str, ...]:
-    """The modules that define what a module imports from these packages; protocols have no code and do not count."""
+    """Return the modules that define what a module imports from these packages; protocols do not count."""
     found: dict[str | None, None] = dict.fromkeys(_plain_imports(module))
     for source, name in _imported_names(module).values():
         if _package(source) in packages | {"regnas"}:
@@ -98,7 +98,7 @@ def _imports(module: str, packages: frozenset[str]) -> tuple[str, ...]:
 
 
 def _origin(module: str, name: str) -> str | None:
-    """The module in which a name is defined that can be imported from another one; None for a protocol."""
+    """Return the module that defines a name, which other modules may import again; None for a protocol."""
     if _path(f"{module}.{name}") is not None:
         return f"{module}.{name}"
     onward = _imported_names(module).get(name)
@@ -109,7 +109,7 @@ def _origin(module: str, name: str) -> str | None:
 
 @cache
 def _imported_names(module: str) -> dict[str, tuple[str, str]]:
-    """What ``from source import name`` brings, by the name it has here; not what is for the type checker alone."""
+    """Return the source of every ``from source import name`` by its local name, without imports for type checking."""
     return {
         alias.asname or alias.name: (_absolute(node, module), alias.name)
         for node in _statements(module)
@@ -180,7 +180,7 @@ def _digest(module: str) -> str:
 
 @cache
 def _path(module: str) -> Path | None:
-    """The file of a module, whether it is imported or not; None if it has none."""
+    """Return the file of a module, whether it is imported or not; None if it has none."""
     if module in sys.modules:
         file = inspect.getsourcefile(sys.modules[module]) if hasattr(sys.modules[module], "__file__") else None
         file = file or getattr(sys.modules[module], "__file__", None)

@@ -1,4 +1,4 @@
-"""Models whose answers are made of other models' answers, without training; and whose weights a model has."""
+"""Models that combine the predictions of other models without training, and the network behind each model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Centric:
-    """Of its members the one whose logits are nearest to their mean, on the search split (Xie et al., ACL 2021)."""
+    """The member whose logits are nearest to the mean of all members on the search split (Xie et al., ACL 2021)."""
 
     members: tuple[Model, ...]
 
@@ -47,7 +47,7 @@ class Centric:
 
 @dataclass(frozen=True)
 class BayesianUpdated:
-    """Both models run; the old answer stands unless the posterior speaks clearly for another (Träuble et al., 2021)."""
+    """Both models run; the old prediction stands unless the posterior clearly favors another (Träuble et al., 2021)."""
 
     old: Model
     new: Model
@@ -69,6 +69,8 @@ class BayesianUpdated:
 
 
 class MeanOfLogits(nn.Module):
+    """The mean of the members' logits [N, C]."""
+
     def __init__(self, members: Sequence[nn.Module]) -> None:
         super().__init__()
         self.members = nn.ModuleList(members)
@@ -78,9 +80,9 @@ class MeanOfLogits(nn.Module):
 
 
 class BayesianDecision(nn.Module):
-    """log p(y | old answer, new answer) for each class y, with the class that is decided for on top.
+    """log p(y | old prediction, new prediction) for each class y, changed so that the decided class is the highest.
 
-    The prior over classes is uniform; ``old_confusion`` and ``new_confusion`` [C, C] hold log p(answer | y).
+    The prior over classes is uniform; ``old_confusion`` and ``new_confusion`` [C, C] hold log p(prediction | y).
     """
 
     def __init__(
@@ -106,13 +108,13 @@ class BayesianDecision(nn.Module):
 
 
 def log_confusion(predicted: Tensor, targets: Tensor, classes: int) -> Tensor:
-    """log p(predicted | target) [C, C], rows by target; one more of each count stands for what was not seen."""
+    """Return log p(predicted | target) [C, C], rows by target; each count is raised by one, so that none is 0."""
     counts = torch.bincount(targets * classes + predicted, minlength=classes**2).reshape(classes, classes) + 1.0
     return (counts / counts.sum(dim=1, keepdim=True)).log()
 
 
 def network_of(model: Model | None) -> Network | None:
-    """The architecture of a model that is one set of weights; None for any other model."""
+    """Return the architecture of a model that is one set of weights; None for any other model."""
     if isinstance(model, Interpolated | FisherInterpolated | FisherMerged | BayesianUpdated):
         return network_of(model.new)
     if isinstance(model, Soup | Centric):
@@ -121,5 +123,5 @@ def network_of(model: Model | None) -> Network | None:
 
 
 def weights_in(model: Model) -> Model:
-    """The model whose weights a further training of this one starts from."""
+    """Return the model whose weights a further training of this one starts from."""
     return weights_in(model.new) if isinstance(model, BayesianUpdated | Averaged) else model

@@ -38,10 +38,10 @@ class Constrained:
 
     The ``surrogate`` stands for the NFR in the gradient; the multiplier follows the NFR itself.
 
-    ``held_out`` is the share of the training samples, of the classes that all old models know, that no step trains on.
-    If there are enough samples that no old model was trained on, all of the held-out ones are such samples. If not,
-    the old models know the held-out samples better than new ones: the measured NFR is then too high, and the training
-    is stricter than its target.
+    ``held_out`` is the share of the training samples that no step trains on. It is taken from the classes that all old
+    models know. If there are enough samples that no old model was trained on, all held-out samples are such samples.
+    If not, the old models are more accurate on the held-out samples than on new ones: the measured NFR is then too
+    high, and the training is stricter than its target.
     """
 
     network: Network
@@ -68,7 +68,7 @@ class Constrained:
         whole = WithMultipliers(network, len(self.olds), epochs).to(store.device)
         kept = store.load_or_train(self, whole, lambda fresh, folder: self._train(store, fresh, folder))
         assert isinstance(kept, WithMultipliers)
-        if there:  # a training that runs in this process writes its lines itself
+        if there:  # a training that runs in this process logs its own lines
             for epoch in range(epochs):
                 log.info("%s: %s", self._name(store), kept.line(epoch))
         return kept.network
@@ -96,7 +96,11 @@ class Constrained:
         return model, clipping
 
     def training_macs(self, store: ModelStore) -> int:
-        """Three passes of the network per image, one of each old model, and one of the network per held-out image."""
+        """Return the multiply-adds of this training.
+
+        Per image, these are three passes of the network and one of each old model; per held-out image, one of the
+        network in each step that measures it, and one of each old model in all.
+        """
         trainer, held = self._trainer(store)
         images = trainer.total_steps * trainer.recipe.batch_size
         measured = trainer.total_steps * min(trainer.recipe.batch_size, len(held))
@@ -104,7 +108,7 @@ class Constrained:
         return (PASSES_OF_A_STEP * images + measured) * store.macs(self) + (images + len(held)) * of_olds
 
     def _trainer(self, store: ModelStore) -> tuple[Trainer, Split]:
-        """The trainer of what is left, and what is held out."""
+        """Return the trainer on the samples that are left, and the held-out samples."""
         samples = store.samples(self.share)
         kept, held = self._parted(store, samples)
         trainer = Trainer(self.recipe(store), samples.part("train", kept), store.splits.preprocessing, store.device)

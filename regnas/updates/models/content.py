@@ -1,4 +1,4 @@
-"""What a value is made of, for digests: two values of the same content are the same thing."""
+"""The content of a value, for digests: two values of the same content are the same model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regnas.space import Architecture
 
 
 def content_of(value: Any, inner: Callable[[Any], Any | None] = lambda _: None) -> Any:
-    """A JSON value with the names of the classes and all fields; ``inner`` may return what stands for a part."""
+    """Return a JSON value with the names of the classes and all fields; ``inner`` may replace a part by its digest."""
     replaced = inner(value)
     if replaced is not None:
         return replaced
@@ -28,11 +28,14 @@ def content_of(value: Any, inner: Callable[[Any], Any | None] = lambda _: None) 
 
 
 def _name(entry: Field[Any]) -> str:
-    """A field or class that is renamed keeps its former ``content_name``, so that trainings keep their random draws."""
+    """Return the name of a field in the content.
+
+    A field or class that is renamed keeps its former ``content_name``, so that trainings keep their random draws.
+    """
     return str(entry.metadata.get("content_name", entry.name))
 
 
 def _counts(entry: Field[Any], value: Any) -> bool:
-    """By the ``content`` of its metadata: always, never, or only if it differs from its default."""
+    """Whether a field is part of the content: always, never, or only if it differs from its default."""
     counts = entry.metadata.get("content", True)
     return value != entry.default if counts == "unless default" else bool(counts)

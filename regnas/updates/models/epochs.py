@@ -1,7 +1,7 @@
-"""What a network answers at the end of every epoch of its training, kept beside it.
+"""The predictions of a network at the end of every epoch of its training, kept beside it.
 
-The answers are those of a calibrated copy: the training does not notice, and what it comes to has the same bits. They
-are no part of what a network is, and a network that was kept without them is trained again for them alone.
+A calibrated copy predicts, so the training and its result have the same bits. The predictions are not part of the
+identity of a network. A network that was kept without them is trained again to get them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ MOST_WATCHED = 4096
 
 @dataclass(frozen=True)
 class WatchedSamples:
-    """Whom the network answers: samples spread over its own training split, as they are, and the report split."""
+    """The samples that are predicted: some of the network's training split, without augmentation, and the report split.
+
+    The samples of the training split are evenly spread over it.
+    """
 
     train: Split
     report: Split
@@ -52,9 +55,9 @@ class AnswersByEpoch:
         return len(self.train)
 
     def with_epoch(self, number: int, answers: Sequence[NDArray[np.int32]]) -> AnswersByEpoch:
-        """The epochs before ``number`` (from 1), and this one."""
+        """Return the epochs before ``number`` (from 1), and this one."""
         if self.epochs < number - 1:
-            raise ArtifactError(f"the answers of {number - 1} epochs must be on record, got those of {self.epochs}")
+            raise ArtifactError(f"predictions by epoch must have {number - 1} epochs, got {self.epochs}")
         known = (self.train[: number - 1], self.report[: number - 1])
         return AnswersByEpoch(*(np.concatenate([old, new[None]]) for old, new in zip(known, answers, strict=True)))
 
@@ -62,8 +65,8 @@ class AnswersByEpoch:
         write_arrays(path, {"train": self.train, "report": self.report})
 
 
-def answers_in(path: Path, samples: WatchedSamples) -> AnswersByEpoch:
-    """What is on record for these samples; nothing if there is no file, or if it is about other samples."""
+def read_answers(path: Path, samples: WatchedSamples) -> AnswersByEpoch:
+    """Read the recorded predictions of these samples; without a file for them, return zero epochs."""
     sizes = {entry.name: len(getattr(samples, entry.name)) for entry in fields(samples)}
     if path.exists():
         arrays = read_arrays(path, dict.fromkeys(sizes, ArraySpec("i", 2)), ArtifactError)
@@ -75,7 +78,7 @@ def answers_in(path: Path, samples: WatchedSamples) -> AnswersByEpoch:
 
 @dataclass(frozen=True, eq=False)
 class Recorder:
-    """Asks the network at the end of every epoch, and keeps the answers in ``path``."""
+    """Predicts with the network at the end of every epoch, and keeps the predictions in ``path``."""
 
     path: Path
     samples: WatchedSamples
@@ -84,14 +87,14 @@ class Recorder:
     device: torch.device
 
     def begin(self, checkpoints: Path, steps_per_epoch: int) -> None:
-        """A training that is under way without all of its answers begins anew: they cannot be had otherwise."""
-        if answers_in(self.path, self.samples).epochs < newest_step(checkpoints) // steps_per_epoch:
+        """Delete the checkpoints of a training whose earlier epochs lack predictions: it must start again."""
+        if read_answers(self.path, self.samples).epochs < newest_step(checkpoints) // steps_per_epoch:
             shutil.rmtree(checkpoints)
 
     def __call__(self, epochs_done: int, network: nn.Module) -> None:
         calibrate(network, self.calibration)
         answers = [self._answers(network, split) for split in (self.samples.train, self.samples.report)]
-        answers_in(self.path, self.samples).with_epoch(epochs_done, answers).save(self.path)
+        read_answers(self.path, self.samples).with_epoch(epochs_done, answers).save(self.path)
 
     def _answers(self, network: nn.Module, split: Split) -> NDArray[np.int32]:
         logits = logits_on(network, split, self.preprocessing, self.device)  # [N, C]

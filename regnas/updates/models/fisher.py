@@ -21,11 +21,11 @@ Labels = Literal["drawn", "predicted"]
 
 
 def fisher_information(store: ModelStore, model: Model, samples: int, labels: Labels) -> dict[str, Tensor]:
-    """F_i = mean over training samples x of (d log p(y | x) / d w_i)^2.
+    """Return F_i = mean over training samples x of (d log p(y | x) / d w_i)^2, by the name of the weight.
 
     y is ``drawn`` from the model's own distribution p(. | x), which estimates the Fisher information without bias, or
-    is the class the model ``predicted``, the empirical form of Schumann et al. (2023). The labels of the data would
-    give almost nothing for a model that knows its training samples by heart.
+    is the class that the model ``predicted``, the empirical form of Schumann et al. (2023). With the labels of the
+    data, the gradients of a model that fits its training samples perfectly would be almost 0.
     """
     network = store.module(model)
     images = prepare_spread_images(store.samples(share_of(model)), store.splits.preprocessing, samples, store.device)
@@ -46,17 +46,17 @@ def fisher_information(store: ModelStore, model: Model, samples: int, labels: La
 
 
 def _labels(store: ModelStore, model: Model, logits: Tensor, labels: Labels) -> Tensor:
-    """Classes [N] for logits [N, C]."""
+    """Return the classes [N] that stand for the labels, from logits [N, C]."""
     if labels == "predicted":
         return logits.argmax(dim=1)
     random = torch.Generator().manual_seed(key_to_int(store.seed, "labels for Fisher", store.identity(model)))
     return torch.multinomial(logits.softmax(dim=1).cpu(), 1, generator=random).squeeze(1).to(logits.device)
 
 
-def scaled_to_mean_one(importance: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Divide by the mean over all weights of the model, so that strengths do not depend on how sure the model is.
+def scale_to_mean_one(importance: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Divide by the mean over all weights of the model, so that strengths do not depend on how certain the model is.
 
-    If no weight has any importance, there is nothing to scale, and all stay 0.
+    If all values are 0, they stay 0.
     """
     total = sum(float(value.double().sum()) for value in importance.values())
     mean = total / sum(value.numel() for value in importance.values())
@@ -64,6 +64,6 @@ def scaled_to_mean_one(importance: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def fisher_macs(store: ModelStore, model: Model, samples: int) -> int:
-    """Multiply-adds: for each sample a forward pass that yields its label, and the passes of a training step."""
+    """Return the multiply-adds: per sample, one forward pass for its label and the passes of a training step."""
     taken = min(samples, len(store.samples(share_of(model))))
     return (1 + PASSES_OF_A_STEP) * taken * store.macs(model)

@@ -1,4 +1,4 @@
-"""Models that are there already: a user's checkpoint, or published weights."""
+"""Models that exist already: a user's checkpoint, or published weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRAPPERS = ("state_dict", "model", "model_state_dict")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The weights in a file, as they are: its answers are what users know."""
+    """The weights in a file, unchanged: the model that users know."""
 
     network: Network
     path: str = field(metadata={"content": False})
@@ -42,7 +42,7 @@ class Checkpoint:
         return network
 
     def _check_classes(self, network: nn.Module, weights: dict[str, Tensor], classes: int) -> None:
-        """Name the likeliest mistake, if the network ends in a linear classifier."""
+        """Refuse a wrong number of classes, the most likely mistake, if the network ends in a linear classifier."""
         try:
             classifier = classifier_of(network, classes)
         except ConfigurationError:
@@ -51,14 +51,14 @@ class Checkpoint:
         found = weights.get(name)
         if found is not None and found.shape[1:] == classifier.weight.shape[1:] and len(found) != classes:
             raise ArtifactError(
-                f"{self.path} tells {len(found)} classes apart, its share of the data has {classes}: give the data it "
-                "was trained for, or the share of the classes it knows"
+                f"{self.path} must have {classes} classes, as its share of the data has, got {len(found)}. Use the "
+                "data that it was trained on, or set its key classes to the share of the classes that it has."
             )
 
 
 @dataclass(frozen=True)
 class Published:
-    """A network with the weights it comes with, without training."""
+    """A network with the weights that it comes with, without training."""
 
     network: Network
     share: DataFraction = WHOLE
@@ -71,7 +71,7 @@ class Published:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """From safetensors, or from what torch.save wrote of a state dict; no pickle is ever run."""
+    """Read safetensors, or a state dict that torch.save wrote; no pickle is ever executed."""
     with refuse_unreadable(path):
         content = load_untrusted(path)
     if path.suffix == ".safetensors":
@@ -80,5 +80,5 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
             content = content[wrapper]
     if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
-        raise ArtifactError(f"{path} must hold a state dict, which maps names to tensors")
+        raise ArtifactError(f"{path} must hold a state dict, which maps names to tensors, got something else")
     return {str(name).removeprefix("module."): value for name, value in content.items()}

@@ -32,7 +32,7 @@ from regnas.updates.models.trained import inherit
 
 
 class Bond(Protocol):
-    """What makes networks that are trained together agree."""
+    """The term that makes networks agree that are trained together."""
 
     def objective(self, store: ModelStore, joint: JointTraining) -> Objective: ...
 
@@ -51,7 +51,7 @@ class MeanLogits:
 
 @dataclass(frozen=True)
 class Twins:
-    """Two networks, a bootstrap of the training samples each, and the divergence between them."""
+    """Two networks, each on its own bootstrap of the training samples, and the divergence between them."""
 
     weight: float
 
@@ -69,8 +69,8 @@ class Twins:
 class JointTraining:
     """Several networks trained side by side on the same batches.
 
-    ``starts`` are the models whose weights they start from, or none; ``replicate`` tells apart trainings that differ in
-    nothing else. The cost of the training is counted with its networks, each its own part.
+    ``starts`` are the models whose weights they start from, or none. ``replicate`` distinguishes trainings that are
+    otherwise the same. The cost of the training is counted with its networks, each with its own part.
     """
 
     networks: tuple[Network, ...]
@@ -83,7 +83,7 @@ class JointTraining:
         return tuple(dict.fromkeys(self.starts))
 
     def recipe(self, store: ModelStore) -> Recipe:
-        """The gradient of M networks is longer than that of one by about sqrt(M): so is the length to clip at."""
+        """Return the recipe with the clipping norm times sqrt(M), because the gradient of M networks is longer."""
         recipe = store.fine_tuning if self.starts else store.training
         return replace(recipe, clip_norm=recipe.clip_norm * math.sqrt(len(self.networks)))
 
@@ -137,10 +137,11 @@ class MemberOf:
         return calibrate(copy.deepcopy(joint.networks[self.index]), store.calibration(self.share))
 
     def training_macs(self, store: ModelStore) -> int:
-        """Multiply-adds of its own part of the joint training: three passes per image."""
+        """Return the multiply-adds of its own part of the joint training: three passes per image."""
         trainer = store.trainer(self.recipe(store), self.share)
         return PASSES_OF_A_STEP * trainer.total_steps * trainer.recipe.batch_size * store.macs(self)
 
 
 def joint_members(joint: JointTraining) -> tuple[MemberOf, ...]:
+    """Return the networks of a joint training, each as a model."""
     return tuple(MemberOf(joint, index) for index in range(len(joint.networks)))

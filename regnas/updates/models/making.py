@@ -14,7 +14,7 @@ from regnas.updates.models.store import ModelStore
 
 
 def training_macs(store: ModelStore, models: Iterable[Model], without: Iterable[Model] = ()) -> int:
-    """Multiply-adds of all gradients that these models need, but for those that are needed ``without`` them too."""
+    """Return the multiply-adds of training these models, except what the models in ``without`` need as well."""
     spared = all_parts(without)
     return sum(
         model.training_macs(store) for model in all_parts(models) if isinstance(model, Costly) and model not in spared
@@ -27,7 +27,14 @@ def make_all(
     workers: int,
     methods: Mapping[Model, str] | None = None,
 ) -> None:
-    """Train whatever these models need and is not kept yet; stores and models by seed, ``methods`` by training."""
+    """Train everything that these models need and that is not kept yet.
+
+    Args:
+        stores: the store of each seed.
+        models: the models of each seed.
+        workers: the number of processes that train.
+        methods: the name of the method that a training belongs to, for logs.
+    """
     jobs: dict[tuple[int, Training], list[tuple[int, Training]]] = {}
     for seed, wanted in models.items():
         parts = all_parts(wanted)
@@ -43,12 +50,12 @@ def make_all(
     with Bar("" if verbose else "train", len(jobs)) as bar:
         for seed, model in run_in_order(jobs, make, workers):
             bar.advance()
-            if not verbose:  # what workers log, nobody reads
+            if not verbose:  # the logs of workers are not shown
                 _log_clipping(stores[seed], model)
 
 
 def methods_of(plans: Iterable[tuple[str, Iterable[Model]]]) -> dict[Model, str]:
-    """Name for every training the first of the methods that needs it, from pairs of a method and its plan."""
+    """Return for every model the first method that needs it, from pairs of a method and its plan."""
     methods: dict[Model, str] = {}
     for label, plan in plans:
         for model in all_parts(plan):

@@ -1,8 +1,8 @@
 """Models whose weights are a mean of other models' weights.
 
-Batch-norm statistics belong to a set of weights: every mixture is calibrated on the images of its newest part, at the
-ends of a line as in between. At alpha = 1 an interpolation therefore has the old weights, but not the statistics that
-the old model was shipped with, and answers like its neighbor at alpha = 0.999.
+Batch-norm statistics belong to a set of weights. Every mixture is therefore calibrated on the images of its newest
+part, also at the ends of a line. At alpha = 1, an interpolation has the old weights, but not the statistics that the
+old model was shipped with, and predicts almost the same as at alpha = 0.999.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from regnas.networks import leading_slice
 from regnas.training import calibrate
-from regnas.updates.models.fisher import fisher_information, fisher_macs, scaled_to_mean_one
+from regnas.updates.models.fisher import fisher_information, fisher_macs, scale_to_mean_one
 from regnas.updates.models.model import Model, share_of
 from regnas.updates.models.store import ModelStore
 
@@ -36,14 +36,14 @@ class Soup:
     def build(self, store: ModelStore) -> nn.Module:
         states = [dict(store.module(member).named_parameters()) for member in self.members]
         mixed = {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
-        return with_weights(store, self.members[0], mixed)
+        return copy_with_weights(store, self.members[0], mixed)
 
 
 @dataclass(frozen=True)
 class Interpolated:
     """alpha * old weights + (1 - alpha) * new weights (BCWI: Schumann et al., 2023).
 
-    Here as in the forms below, rows that the old model lacks (added classes) are those of the new model.
+    Rows that the old model lacks (added classes) are those of the new model, here and in the forms below.
     """
 
     old: Model
@@ -55,7 +55,7 @@ class Interpolated:
 
     def build(self, store: ModelStore) -> nn.Module:
         olds = store.module(self.old).named_parameters()
-        return mixed_with(store, self.old, self.new, {name: torch.full_like(old, self.alpha) for name, old in olds})
+        return mix_weights(store, self.old, self.new, {name: torch.full_like(old, self.alpha) for name, old in olds})
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class FisherInterpolated:
 
     F is the diagonal Fisher information of the old model on ``samples`` of its training samples, with the labels that
     it predicts, scaled to mean 1 over all weights. A weight on which the old model does not depend at all (F = 0) is
-    the new one, at alpha = 1 too, which is the limit.
+    the new one, also at alpha = 1, which is the limit.
     """
 
     old: Model
@@ -76,11 +76,11 @@ class FisherInterpolated:
         return self.old, self.new
 
     def build(self, store: ModelStore) -> nn.Module:
-        importance = scaled_to_mean_one(fisher_information(store, self.old, self.samples, "predicted"))
+        importance = scale_to_mean_one(fisher_information(store, self.old, self.samples, "predicted"))
         shares = {
             name: _share(self.alpha * own, torch.full_like(own, 1 - self.alpha)) for name, own in importance.items()
         }
-        return mixed_with(store, self.old, self.new, shares)
+        return mix_weights(store, self.old, self.new, shares)
 
     def training_macs(self, store: ModelStore) -> int:
         return fisher_macs(store, self.old, self.samples)
@@ -110,28 +110,28 @@ class FisherMerged:
             )
             for name, old in olds.items()
         }
-        return mixed_with(store, self.old, self.new, shares)
+        return mix_weights(store, self.old, self.new, shares)
 
     def training_macs(self, store: ModelStore) -> int:
         return sum(fisher_macs(store, model, self.samples) for model in self.parts())
 
 
 def _share(one: Tensor, other: Tensor) -> Tensor:
-    """one / (one + other), and 0 if both are 0; all of the same shape."""
+    """Return one / (one + other), or 0 if both are 0; all have the same shape."""
     total = one + other
     return torch.where(total > 0, one / total, 0.0)
 
 
-def mixed_with(store: ModelStore, old: Model, new: Model, shares: Mapping[str, Tensor]) -> nn.Module:
-    """w_new + share * (w_old - w_new) for each weight that the old model has; exact at share 0 and 1."""
+def mix_weights(store: ModelStore, old: Model, new: Model, shares: Mapping[str, Tensor]) -> nn.Module:
+    """Build a network with w_new + share * (w_old - w_new) for each weight of the old model; exact at 0 and 1."""
     mixed = {name: weight.clone() for name, weight in store.module(new).named_parameters()}
     for name, weight in store.module(old).named_parameters():
         leading_slice(mixed[name], weight).lerp_(weight, shares[name])
-    return with_weights(store, new, mixed)
+    return copy_with_weights(store, new, mixed)
 
 
-def with_weights(store: ModelStore, like: Model, weights: Mapping[str, Tensor]) -> nn.Module:
-    """A copy of a model's network with other weights, and the batch-norm statistics that belong to those."""
+def copy_with_weights(store: ModelStore, like: Model, weights: Mapping[str, Tensor]) -> nn.Module:
+    """Return a copy of a model's network with other weights and the batch-norm statistics that belong to them."""
     network = copy.deepcopy(store.module(like))
     with torch.no_grad():
         for name, parameter in network.named_parameters():

@@ -1,4 +1,4 @@
-"""A model as a value: what a network is made from."""
+"""A model as a value that says what its network is made from."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Model(Protocol):
-    """Immutable and hashable; two models of the same content are one, and are made once."""
+    """An immutable, hashable description of a model; two models of the same content are made once."""
 
     def parts(self) -> tuple[Model, ...]:
-        """The models that have to exist before this one."""
+        """Return the models that must exist before this one."""
         ...
 
     def build(self, store: ModelStore) -> nn.Module:
-        """The network, in evaluation mode; ``store`` makes the parts."""
+        """Return the network in evaluation mode; ``store`` makes the parts."""
         ...
 
 
 @runtime_checkable
 class Costly(Model, Protocol):
-    """A model that takes gradients to make, trained or not."""
+    """A model whose making takes gradients, trained or not."""
 
     def training_macs(self, store: ModelStore) -> int:
-        """Multiply-adds of making this model alone, without its parts."""
+        """Return the multiply-adds of making this model alone, without its parts."""
         ...
 
 
@@ -40,17 +40,19 @@ class Costly(Model, Protocol):
 class Training(Costly, Protocol):
     """A model that is trained, and therefore kept."""
 
-    def recipe(self, store: ModelStore) -> Recipe: ...
+    def recipe(self, store: ModelStore) -> Recipe:
+        """Return the recipe of this training."""
+        ...
 
 
 def share_of(model: Model) -> DataFraction:
-    """The share of the data that a model knows: its own, or that of the newest model it is made of."""
+    """Return the share of the data that a model knows: its own, or that of the newest model it is made of."""
     own: DataFraction | None = getattr(model, "share", None)
     return own if own is not None else share_of(model.parts()[-1])
 
 
 def all_parts(models: Iterable[Model]) -> dict[Model, tuple[Model, ...]]:
-    """These models and all they are made of, each with its own parts."""
+    """Return these models and all models that they are made of, each with its own parts."""
     found: dict[Model, tuple[Model, ...]] = {}
     pending = list(models)
     while pending:

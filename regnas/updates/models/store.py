@@ -1,4 +1,4 @@
-"""Make a model and keep it by content: what several methods or runs need is made once."""
+"""Make models and keep them by content, so that a model that several methods or runs need is made once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from regnas.runtime.tensors import load_into, load_tensors, save_tensors
 from regnas.training import Clipping, Prepared, Recipe, Trainer, logits_on, spread_images
 from regnas.updates.models.code import code_of
 from regnas.updates.models.content import content_of
-from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, Recorder, WatchedSamples, answers_in
+from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, Recorder, WatchedSamples, read_answers
 from regnas.updates.models.model import Model, Training, share_of
 
 NETWORK = "network.safetensors"
@@ -31,11 +31,11 @@ CHECKPOINTS = "checkpoints"
 MODULES_LIMIT = 2**30  # bytes of networks that a store keeps in memory
 
 Train = Callable[[nn.Module, Path], tuple[nn.Module, Clipping | None]]  # a network, and where its checkpoints go
-CHECKPOINTS_AGAIN = "checkpoints-again"  # of a network that is kept, and trained again for its answers by epoch
+CHECKPOINTS_AGAIN = "checkpoints-again"  # of a network that is kept, and trained again for its predictions by epoch
 
 
 def bytes_of(network: nn.Module) -> int:
-    """What the weights of a network take in memory."""
+    """Return the memory of the weights of a network, in bytes."""
     return sum(tensor.nbytes for tensor in network.state_dict().values())
 
 
@@ -47,9 +47,9 @@ def _module_cache() -> BoundedCache[str, nn.Module]:
 class ModelStore:
     """Makes models on one data set, with one recipe and one seed.
 
-    ``folder`` keeps every trained network under the digest of all that decides its weights: what it is, its data and
-    recipe, the seed, the code that trains it, and the ``conditions`` (machine and versions) under which the bits are
-    the same. Random draws depend on what a model is, and not on the code.
+    ``folder`` keeps every trained network under the digest of everything that decides its weights: its content, its
+    data and recipe, the seed, the code that trains it, and the ``conditions`` (machine and versions) under which the
+    bits are the same. Random draws depend on the content of a model, and not on the code.
     """
 
     splits: Splits
@@ -62,7 +62,7 @@ class ModelStore:
     conditions: Mapping[str, Any] = field(default_factory=dict)
     verbose: bool = False  # every training shows its own progress
     methods: Mapping[Model, str] = field(default_factory=dict)  # the method of a training, for progress and logs
-    watched: frozenset[Model] = frozenset()  # trainings whose answers are kept epoch by epoch; see epochs.py
+    watched: frozenset[Model] = frozenset()  # trainings whose predictions are kept epoch by epoch; see epochs.py
     _modules: BoundedCache[str, nn.Module] = field(default_factory=_module_cache, repr=False)
     _trained_on: dict[DataFraction, Split] = field(default_factory=dict, repr=False)
     _identities: dict[Model, str] = field(default_factory=dict, repr=False)
@@ -71,10 +71,10 @@ class ModelStore:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_modules": _module_cache()}  # another process loads what it needs
 
-    # What a model is
+    # The identity of a model
 
     def identity(self, model: Model) -> str:
-        """The digest of all that decides what this model computes, but for the machine."""
+        """Return the digest of everything that decides what this model computes, except the machine."""
         if model not in self._identities:
             facts = [content_of(model, self._inner(model)), self.splits.digest, self.seed, self.calibration_images]
             if isinstance(model, Training):
@@ -85,20 +85,20 @@ class ModelStore:
     def _inner(self, outer: Model) -> Callable[[Any], Any | None]:
         return lambda value: self.identity(value) if isinstance(value, Model) and value is not outer else None
 
-    # What a model is made from
+    # The material of a model
 
     @property
     def classes(self) -> int:
         return len(self.splits.classes)
 
     def samples(self, share: DataFraction) -> Split:
-        """The training samples of a share; the same ones whatever the seed, as a team's old data is what it is."""
+        """Return the training samples of a share, which are the same for every seed, as the old data of a team are."""
         if share not in self._trained_on:
             self._trained_on[share] = share.of(self.splits.train, self.classes, seed=0)
         return self._trained_on[share]
 
     def fresh(self, network: Network, classes: int, identity: str) -> nn.Module:
-        """A network with random weights that are keyed by the content: no two trainings share random draws."""
+        """Return a network with random weights that are keyed by the content: no two trainings share random draws."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(key_to_int(self.seed, "start", identity))
             built = network.build(self.splits.input_shape, classes)
@@ -107,24 +107,26 @@ class ModelStore:
         return self.place(built)
 
     def place(self, network: nn.Module) -> nn.Module:
+        """Move a network to the device."""
         return network.to(self.device, memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]
 
     def trainer(self, recipe: Recipe, share: DataFraction) -> Trainer:
+        """Return a trainer on a share of the training samples."""
         return Trainer(recipe, self.samples(share), self.splits.preprocessing, self.device)
 
     def calibration(self, share: DataFraction) -> Prepared:
-        """The images that batch-norm statistics are taken of."""
+        """Return the images that batch-norm statistics are computed from."""
         images = spread_images(self.samples(share), self.calibration_images)
         return Prepared(images, self.splits.preprocessing, self.device)
 
     def logits(self, model: Model, split: Split) -> Tensor:
-        """[samples of the split, classes of the model], on the CPU."""
+        """Return the logits [samples of the split, classes of the model] on the CPU."""
         return logits_on(self.module(model), split, self.splits.preprocessing, self.device)
 
     # Making
 
     def module(self, model: Model) -> nn.Module:
-        """The network of a model, frozen and in evaluation mode; made if it is not kept yet."""
+        """Return the network of a model, frozen and in evaluation mode; make it if it is not kept yet."""
         return self._modules.get(self._key(model), lambda: model.build(self).requires_grad_(False).eval())
 
     def load_or_train(self, model: Training, network: nn.Module, train: Train) -> nn.Module:
@@ -132,7 +134,7 @@ class ModelStore:
         folder = self._folder_of(model)
         if self.is_kept(model):
             return self._load(folder, network)
-        with exclusive(folder, patient=True):  # another run may be at it
+        with exclusive(folder, patient=True):  # another run may be training it
             if self.is_kept(model):
                 return self._load(folder, network)
             if (folder / RECORD).exists():
@@ -147,13 +149,13 @@ class ModelStore:
         return network
 
     def is_kept(self, model: Training) -> bool:
-        """Whether nothing needs to be trained for it; for a watched model, whether its answers are kept too."""
+        """Whether the model is trained and kept; for a watched model, with its predictions by epoch."""
         if not (self._folder_of(model) / RECORD).exists():
             return False
         return model not in self.watched or self.answers(model).epochs >= model.recipe(self).epochs
 
     def _trained_again(self, folder: Path, network: nn.Module, train: Train) -> nn.Module:
-        """For the answers by epoch of a network that is kept without them: the same training, and the same bits."""
+        """Repeat the training of a kept network to get its predictions by epoch; the result must have the same bits."""
         network, _ = train(network, folder / CHECKPOINTS_AGAIN)
         record = read_sealed_json(folder / RECORD)
         require_keys(record, ("sha256",), folder / RECORD)
@@ -162,22 +164,22 @@ class ModelStore:
             (folder / EPOCHS).unlink(missing_ok=True)
             raise ArtifactError(
                 f"{folder / NETWORK} must be the result of its training, got other weights when it was trained again "
-                "for its answers by epoch. Delete the folder."
+                "for its predictions by epoch. Delete the folder."
             )
         shutil.rmtree(folder / CHECKPOINTS_AGAIN, ignore_errors=True)
         return network
 
-    # What is known of a training
+    # The record of a training
 
     def watching(self, models: Iterable[Training]) -> ModelStore:
-        """Return a store that keeps the answers by epoch of these models.
+        """Return a store that keeps the predictions by epoch of these models.
 
-        It has no networks in memory: one that was made unwatched would hide that its answers are missing.
+        It has no networks in memory: a network that was made unwatched would hide that its predictions are missing.
         """
         return replace(self, watched=frozenset(models), _modules=_module_cache())
 
     def name_of(self, model: Training) -> str:
-        """Short, for logs and reports: whose training it is, and the beginning of its digest."""
+        """Return a short name for logs and reports: the replicate and the beginning of the digest."""
         return " ".join(filter(None, (getattr(model, "replicate", ""), self.identity(model)[:6])))
 
     def describe_training(self, model: Training) -> str:
@@ -186,19 +188,21 @@ class ModelStore:
         return f"train {method}{self.name_of(model)}, seed {self.seed}"
 
     def clipping(self, model: Training) -> Clipping | None:
-        """How many steps of the training of a kept model were clipped; None if an earlier version trained it."""
+        """Return how many steps of a kept model's training were clipped; None if an earlier version trained it."""
         path = self._folder_of(model) / RECORD
         known = read_sealed_json(path).get("clipping") if path.exists() else None
         return None if known is None else Clipping.from_json(known)
 
     def watched_samples(self, model: Training) -> WatchedSamples:
+        """Return the samples that are predicted at the end of every epoch of this training."""
         return WatchedSamples.of(self.samples(share_of(model)), self.splits.report)
 
     def answers(self, model: Training) -> AnswersByEpoch:
-        """What the network answered its watched samples, epoch by epoch, as far as it is on record."""
-        return answers_in(self._folder_of(model) / EPOCHS, self.watched_samples(model))
+        """Return the recorded predictions of the watched samples, epoch by epoch."""
+        return read_answers(self._folder_of(model) / EPOCHS, self.watched_samples(model))
 
     def recorder(self, model: Training) -> Recorder | None:
+        """Return the recorder of a watched training; None if it is not watched."""
         if model not in self.watched:
             return None
         return Recorder(
@@ -210,11 +214,11 @@ class ModelStore:
         )
 
     def macs(self, model: Model) -> int:
-        """Multiply-adds of one image."""
+        """Return the multiply-adds of one image."""
         return macs_of(self.module(model), self.splits.input_shape)
 
     def _key(self, model: Model) -> str:
-        """The identity with the code: two classes of one name, or two versions of one class, are two models."""
+        """Return the identity with the code: two classes of one name, or two versions of one class, are two models."""
         if model not in self._keys:
             self._keys[model] = digest_of([self.identity(model), code_of(model)])
         return self._keys[model]

@@ -1,4 +1,4 @@
-"""What ties a training to the weights of an older model, as values."""
+"""Terms that tie a training to the weights of an older model, as values."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from torch import Tensor
 
 from regnas.runtime.randomness import Key
 from regnas.training import DecayToward, Mixing, QuadraticPenalty
-from regnas.updates.models.fisher import Labels, fisher_information, scaled_to_mean_one
+from regnas.updates.models.fisher import Labels, fisher_information, scale_to_mean_one
 from regnas.updates.models.model import Model
 from regnas.updates.models.store import ModelStore
 
 
 class Prepared(TypedDict, total=False):
-    """What a tie adds to the objective."""
+    """The part of the objective that a tie adds."""
 
     penalty: QuadraticPenalty
     decay: DecayToward
@@ -23,7 +23,7 @@ class Prepared(TypedDict, total=False):
 
 
 class Tie(Protocol):
-    """``samples`` are those that preparing takes a gradient of."""
+    """A tie to the weights of ``old``; preparing it takes gradients of ``samples`` samples."""
 
     replaces_weight_decay: ClassVar[bool]
 
@@ -33,7 +33,9 @@ class Tie(Protocol):
     @property
     def samples(self) -> int: ...
 
-    def prepare(self, store: ModelStore, key: tuple[Key, ...]) -> Prepared: ...
+    def prepare(self, store: ModelStore, key: tuple[Key, ...]) -> Prepared:
+        """Return the part of the objective; ``key`` is that of its random draws."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,13 @@ class Consolidated:
     replaces_weight_decay: ClassVar[bool] = False
 
     def prepare(self, store: ModelStore, key: tuple[Key, ...]) -> Prepared:
-        importance = scaled_to_mean_one(fisher_information(store, self.old, self.samples, self.labels))
+        importance = scale_to_mean_one(fisher_information(store, self.old, self.samples, self.labels))
         return {"penalty": QuadraticPenalty(weights_of(store, self.old), self.strength, importance)}
 
 
 @dataclass(frozen=True)
 class DecoupledDecay:
-    """After every step the weights decay toward the old ones, in place of the decay to zero (prior weight decay)."""
+    """After every step, the weights decay toward the old ones instead of toward zero (prior weight decay)."""
 
     old: Model
     strength: float
@@ -68,7 +70,7 @@ class DecoupledDecay:
 
 @dataclass(frozen=True)
 class MixedWeights:
-    """In every step each weight, bias and scale is the old one with this probability (Mixout)."""
+    """In every step, each weight, bias and scale is the old one with this probability (Mixout)."""
 
     old: Model
     probability: float
@@ -81,4 +83,5 @@ class MixedWeights:
 
 
 def weights_of(store: ModelStore, model: Model) -> dict[str, Tensor]:
+    """Return the weights of a model by name, without gradient."""
     return {name: weight.detach() for name, weight in store.module(model).named_parameters()}

@@ -22,9 +22,10 @@ from regnas.updates.models.ties import Tie
 
 @dataclass(frozen=True)
 class Lesson:
-    """weight * loss(network; mean logits of the teachers); offline, the logits are taken once, without augmentation.
+    """weight * loss(network; mean logits of the teachers).
 
-    The lesson begins at the share ``start`` of the training. Until one does, only the labels count, with weight 1.
+    If it is not ``online``, the logits are computed once, without augmentation. The lesson begins at the share
+    ``start`` of the training. Until a lesson begins, only the labels count, with weight 1.
     """
 
     loss: Loss
@@ -55,15 +56,16 @@ class AddedClassMargin:
     known: DataFraction
 
     def label_loss(self, classes: int) -> Loss:
-        """``classes`` is how many there are in all."""
+        """Return the cross-entropy with the margin; ``classes`` is the number of all classes."""
         return MarginCrossEntropy(self.bias, self.known.classes_of(classes))
 
 
 @dataclass(frozen=True)
 class Trained:
-    """label_weight * cross-entropy and the lessons, on a share of the data; from chance or another model's weights.
+    """label_weight * cross-entropy and the lessons, on a share of the data.
 
-    ``replicate`` tells apart trainings that differ in nothing else.
+    The training starts from random weights or from those of ``start``. ``replicate`` distinguishes trainings that are
+    otherwise the same.
     """
 
     network: Network
@@ -133,9 +135,9 @@ class Trained:
         return LogitTerm(lesson.loss, lesson.weight, known=known, start=lesson.start)
 
     def training_macs(self, store: ModelStore) -> int:
-        """Multiply-adds of this training alone: for each image three passes of the student, one of every teacher.
+        """Return the multiply-adds of this training alone: per image, three passes of the student, one per teacher.
 
-        Teachers run from the start of their lesson on; offline, once for each sample.
+        Teachers run from the start of their lesson; offline, they run once per sample.
         """
         trainer = store.trainer(self.recipe(store), self.share)
         images = trainer.total_steps * trainer.recipe.batch_size
@@ -148,7 +150,7 @@ class Trained:
 
 
 def inherit(network: nn.Module, older: nn.Module) -> None:
-    """Start from older weights; rows that the older network does not have (added classes) keep their fresh values."""
+    """Copy older weights; rows that the older network does not have (added classes) keep their random values."""
     own, older_state = network.state_dict(), older.state_dict()
     differing = [
         name
@@ -161,8 +163,8 @@ def inherit(network: nn.Module, older: nn.Module) -> None:
     ]
     if differing:
         raise ConfigurationError(
-            f"a model cannot start from the weights of another architecture: {len(differing)} tensors differ, "
-            f"first {sorted(differing)[0]}"
+            f"a model that starts from other weights must have their architecture, got {len(differing)} tensors that "
+            f"differ, such as {sorted(differing)[0]}"
         )
     with torch.no_grad():
         for name, tensor in own.items():
@@ -170,10 +172,10 @@ def inherit(network: nn.Module, older: nn.Module) -> None:
 
 
 def _from(start: float, macs: int, _index: int, progress: float) -> int:
-    """Multiply-adds of a step that only begin at ``start``."""
+    """Return the multiply-adds of a step, which are 0 before ``start``."""
     return macs if start <= progress else 0
 
 
 def _classes(store: ModelStore, model: Model) -> int:
-    """How many classes a model tells apart."""
+    """Return the number of classes that a model knows."""
     return share_of(model).classes_of(store.classes)

@@ -1,4 +1,4 @@
-"""The page in a real browser: filters, marks, scrolling, and names that would like to run."""
+"""The page in a real browser: filters, marks, scrolling, and names that contain scripts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cards(browser):
 
 
 def choose(browser, select, value):
-    """As a person does: the value changes and the browser says so."""
+    """Set a value as a person does, with the event that the browser then sends."""
     browser.evaluate(
         f"(() => {{ const box = document.getElementById({json.dumps(select)}); box.value = {json.dumps(value)}; "
         "box.dispatchEvent(new Event('change', {bubbles: true})); })()"
@@ -70,7 +70,7 @@ def shown(browser):
 
 
 def column(browser, number):
-    """What stands in that place of the description list of every card that is made."""
+    """Return the entry at this place of the description list of every card that exists."""
     script = "[...document.querySelectorAll('#flips li')].map((card) => card.querySelectorAll('dd')[{}].textContent)"
     return browser.evaluate(script.format(number))
 
@@ -145,7 +145,7 @@ def test_names_neither_run_nor_break_the_page_nor_ask_the_network(browser, page)
     assert names == ["all classes", f"{HOSTILE[0]} (100)", f"{HOSTILE[1]} (100)"]
 
 
-def test_markup_that_got_in_all_the_same_could_not_run(browser, page):
+def test_the_page_policy_blocks_injected_markup(browser, page):
     browser.open(page)
     markup = "<img src=x onerror='window.ran=1'><b onclick='window.ran=2'>"
     browser.evaluate(f"document.body.insertAdjacentHTML('beforeend', {json.dumps(markup)})")

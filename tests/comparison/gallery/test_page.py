@@ -1,4 +1,4 @@
-"""The page as text: well formed, closed to foreign scripts, and its data whole."""
+"""The page as text: well formed, without foreign scripts, and with complete data."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def test_the_page_says_how_many_there_are_and_what_suspect_means():
     old, new = answers("old", [0, 1, 0]), answers("new", [1, 0, 0])
     few = Page(render(gallery_of([old, new], samples(3), most=1))).text
     assert "The worst 1 are shown" not in few and "1 of them are shown, in the order of their ids" in few
-    assert "No label is marked as suspect: a third model is needed to doubt a label." in few
+    assert "No label is marked as suspect: this needs a third model." in few
 
 
-def test_nothing_broken_is_said_so():
+def test_a_page_without_flips_says_so():
     same = answers("old", [0, 1, 0])
     text = render(gallery_of([same, answers("new", [0, 1, 0])], samples(3), most=10))
     assert "There is none: all that old has right, new has right too." in Page(text).text
@@ -87,13 +87,13 @@ JSON_VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text()
 
 
 @given(JSON_VALUES)
-def test_data_in_a_script_read_back_as_they_were_and_end_nothing(value):
+def test_data_in_a_script_are_read_back_unchanged_and_cannot_end_it(value):
     text = script_json(value)
     assert json.loads(text) == value
     assert not set(text) & set("<>&\u2028\u2029")
 
 
 @given(st.sampled_from(["</script>", "<!--", "]]>", "&lt;/script&gt;", "\u2028alert(1)"]), st.text())
-def test_whatever_a_sample_is_called_there_are_two_scripts(hostile, text):
+def test_a_page_has_two_scripts_for_every_sample_name(hostile, text):
     page = Page(render(example(old=f"a{hostile}{text}")))
     assert len(page.attributes("script")) == 2

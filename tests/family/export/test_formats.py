@@ -118,10 +118,10 @@ def test_quantized_files_have_eight_bit_weights_with_a_scale_for_each_channel(ne
     assert int8_bytes(content, images, METADATA) == quantized
 
 
-def test_what_onnx_needs_is_asked_for_in_one_line(monkeypatch):
+def test_the_missing_packages_of_onnx_are_named_in_one_line(monkeypatch):
     monkeypatch.setattr("regnas.family.export.formats.find_spec", lambda name: None if name == "onnxruntime" else name)
     require_packages(["torch-export"])
     with pytest.raises(EnvironmentProblem) as refused:
         require_packages(["torch-export", "onnx"])
-    assert str(refused.value) == "ONNX files need onnxruntime: pip install 'regnas[onnx]'"
+    assert str(refused.value) == "ONNX files need onnxruntime. Run: pip install 'regnas[onnx]'"
     assert refused.value.exit_code == 5

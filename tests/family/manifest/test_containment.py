@@ -19,7 +19,7 @@ def numbers(*shape):
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape) + 1
 
 
-def test_the_proof_says_how_each_weight_lies_in_the_larger_network_with_the_digest_of_its_bytes():
+def test_the_proof_has_the_place_of_each_weight_in_the_larger_network_and_its_digest():
     large = {"conv.weight": numbers(4, 2, 3, 3), "bias": numbers(3), "norm.running_mean": numbers(4)}
     small = {
         "conv.weight": large["conv.weight"][:2, :1].copy(),

@@ -1,4 +1,4 @@
-"""Signed manifests, with keys that ssh-keygen and openssl make."""
+"""Signed manifests, with keys of ssh-keygen and openssl."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def keys(request, tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Any bytes can be signed; what they mean is the business of the manifest."""
+    """Any bytes can be signed; the signature does not interpret them."""
     made = tmp_path / "family"
     made.mkdir()
     (made / "manifest.json").write_text('{"members": []}\n')
@@ -51,7 +51,7 @@ def flips(content):
             yield content[:place] + bytes([content[place] ^ 1 << bit]) + content[place + 1 :]
 
 
-def test_what_one_key_signed_only_this_key_confirms(keys, folder, tmp_path):
+def test_a_signature_verifies_only_with_its_own_key(keys, folder, tmp_path):
     private, public = keys
     write_signature(folder, read_private_key(private))
     assert check_signature(folder, read_public_key(public)) == fingerprint(read_public_key(public))
@@ -100,7 +100,7 @@ def test_a_damaged_public_key_is_refused_or_confirms_nothing(keys, folder):
             assert len(error.problems) == 1 and "\n" not in str(error)
 
 
-def test_a_damaged_private_key_is_refused_or_signs_for_nobody_else(keys, folder):
+def test_a_damaged_private_key_is_refused_or_its_signature_does_not_verify(keys, folder):
     private, public = keys
     right, whole = read_public_key(public), private.read_bytes()
     private.chmod(0o600)
@@ -130,7 +130,7 @@ def test_keys_of_the_wrong_kind_are_refused_with_the_kind(tmp_path):
 
 
 @pytest.mark.parametrize("read", [read_private_key, read_public_key])
-def test_what_is_not_a_key_is_refused_in_one_line(read, tmp_path):
+def test_a_file_that_is_not_a_key_is_refused_in_one_line(read, tmp_path):
     (tmp_path / "text").write_text("not a key")
     (tmp_path / "large").write_bytes(b"a" * 2**20)
     os.mkfifo(tmp_path / "pipe")
@@ -166,5 +166,5 @@ def test_a_signature_is_a_file_of_the_folder(folder, tmp_path):
     write_signature(folder, read_private_key(private))
     (folder / SIGNATURE).rename(tmp_path / "elsewhere")
     (folder / SIGNATURE).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ArtifactError, match="a link that leaves the folder"):
+    with pytest.raises(ArtifactError, match="got a link that leaves it"):
         check_signature(folder, read_public_key(public))

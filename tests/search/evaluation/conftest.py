@@ -1,4 +1,4 @@
-"""The supernet and the data of these tests, and candidates for whoever runs them."""
+"""The supernet and the data of these tests, and candidates for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of every executor."""
+"""Requirements on every executor."""
 
 from __future__ import annotations
 

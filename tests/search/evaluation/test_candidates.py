@@ -1,4 +1,4 @@
-"""Running candidates together has to be running each of them alone."""
+"""Candidates that run together have the same results as candidates that run alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_candidates_that_are_run_together_predict_what_each_predicts_alone(some,
 
 
 def test_grouping_changes_no_bit(some, runner):
-    """However candidates are spread over workers, the search sees the same."""
+    """The results of the search do not depend on how candidates are distributed over workers."""
     together, _ = runner.run(some)
     for size in (1, 5):
         groups = [some[start : start + size] for start in range(0, len(some), size)]

@@ -41,7 +41,7 @@ def running(tmp_path_factory):
 
 @pytest.fixture
 def cluster(running):
-    """With two workers and a scheduler, whatever the tests before have killed."""
+    """Restore two workers and a scheduler after earlier tests have killed some."""
     names = (f"another-{number}" for number in count())
     if running.scheduler is None:
         running.start_scheduler()
@@ -150,7 +150,7 @@ def test_a_stop_does_not_wait_for_workers(opened, some, cluster):
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "soon", "nan", "inf"])
-def test_a_patience_that_is_no_number_of_seconds_is_refused(open_evaluator, monkeypatch, text):
+def test_a_patience_must_be_a_number_of_seconds(open_evaluator, monkeypatch, text):
     monkeypatch.setenv("REGNAS_DASK_PATIENCE", text)
     with pytest.raises(ConfigurationError, match="REGNAS_DASK_PATIENCE must be a number of seconds above 0, got"):
         open_evaluator("dask=tcp://127.0.0.1:9")

@@ -36,7 +36,7 @@ def test_a_worker_that_is_killed_costs_its_candidates_time_and_nothing_else(open
 
 
 def kill(process):
-    """And wait until it is dead, which takes a while on a busy machine."""
+    """Kill a process and wait until it is dead, which takes a while on a busy machine."""
     with suppress(ProcessLookupError):  # gone already
         os.kill(process, signal.SIGKILL)
     while process in worker_processes():

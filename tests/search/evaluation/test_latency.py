@@ -34,12 +34,12 @@ def few_rounds():
 
 
 def weight_of(module):
-    """A time that anyone can work out: a microsecond a parameter, and one for having been run."""
+    """A time that can be worked out by hand: a microsecond per parameter, and one per run."""
     return 0.001 * (1 + sum(parameter.numel() for parameter in module.parameters()))
 
 
 class Stopwatch:
-    """Takes the times of modules from their weights, and remembers how many it timed at once."""
+    """Derive the times of modules from their weights, and record how many were timed at once."""
 
     def __init__(self, factor=lambda calls: 1.0, stop_after=None):
         self.timed = []
@@ -135,7 +135,7 @@ def test_a_slow_moment_of_the_machine_leaves_no_trace(tmp_path, measured):
     assert table.entries == pytest.approx(measured[0].entries)
 
 
-def test_what_was_interrupted_goes_on_where_it_was(tmp_path, measured):
+def test_an_interrupted_measurement_is_resumed(tmp_path, measured):
     whole = Stopwatch()
     measure_latencies(PLUGIN, SPACE, CONDITIONS, CPU, tmp_path / "whole.json", whole)
     path = tmp_path / "table.json"
@@ -166,11 +166,12 @@ def test_times_of_other_conditions_are_not_gone_on_with(tmp_path):
 @pytest.mark.parametrize("content", ["[]", "{}", '{"conditions": {}}', '{"conditions": null, "times": 3}'])
 def test_a_damaged_half_is_refused(tmp_path, content):
     (tmp_path / "table.json.partial").write_text(content)
-    with pytest.raises(ArtifactError, match=r"table\.json\.partial is (not a partial|damaged).*\. Delete it"):
+    problem = r"table\.json\.partial (must be a partial latency table|is damaged).*\. Delete it"
+    with pytest.raises(ArtifactError, match=problem):
         measure_latencies(PLUGIN, SPACE, CONDITIONS, CPU, tmp_path / "table.json", Stopwatch())
 
 
-def test_a_table_that_is_there_is_found_and_one_for_something_else_refused(measured):
+def test_an_existing_table_is_used_and_a_table_of_something_else_is_refused(measured):
     table, path = measured
     assert find_table(path, SPACE, CONDITIONS, overwrite=False) == table
     assert find_table(path, SPACE, CONDITIONS, overwrite=True) is None
@@ -184,14 +185,14 @@ def test_a_table_that_is_there_is_found_and_one_for_something_else_refused(measu
         find_table(path.parent, SPACE, CONDITIONS, overwrite=True)
 
 
-def test_a_file_that_is_no_table_is_not_replaced(tmp_path):
+def test_a_file_that_is_not_a_table_is_not_replaced(tmp_path):
     (tmp_path / "notes.json").write_text('{"to": "do"}')
     with pytest.raises(ArtifactError, match="lacks format"):
         find_table(tmp_path / "notes.json", SPACE, CONDITIONS, overwrite=True)
 
 
 class Whole(ElasticResNet):
-    """Networks that do not come in parts."""
+    """Networks that are not divided into parts."""
 
     def network(self, architecture, input_shape, classes):
         return nn.Sequential(super().network(architecture, input_shape, classes))

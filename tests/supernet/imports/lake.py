@@ -62,7 +62,7 @@ def empty_store(monkeypatch, home: Path) -> Path:
 
 
 def trained(plugin: Lake | None = None, classes: int = 3, seed: int = 0) -> dict[str, Tensor]:
-    """The state dict of a supernet, as its authors would save it; its statistics are no one else's."""
+    """The state dict of a supernet, as its authors would save it; its statistics are unique."""
     torch.manual_seed(seed)
     state = (plugin or Lake()).supernet(SHAPE, classes).state_dict()
     for name, tensor in state.items():

@@ -66,7 +66,7 @@ def test_a_server_that_is_not_there_and_a_name_that_no_one_has(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_not_taken_for_the_network(tmp_path, address, monkeypatch):
+def test_a_full_disk_is_not_reported_as_a_network_error(tmp_path, address, monkeypatch):
     chunks = downloading._chunks
 
     def full(*arguments):

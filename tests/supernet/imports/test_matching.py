@@ -68,13 +68,13 @@ def test_a_classifier_that_makes_no_sense_says_nothing_about_the_classes(publish
     )
 
 
-def test_the_one_that_fits_is_found_and_two_trainings_of_one_supernet_are_no_riddle(published):
+def test_the_matching_supernet_is_found_and_two_trainings_of_it_are_not_ambiguous(published):
     assert recognize(trained(), published.values(), PATH).supernet.name == "lake_d12_w1.0"
     found = recognize(trained(deep(), classes=5), published.values(), PATH).supernet
     assert (found.name, found.classes) == ("lake_d13_w1.0", 5)
 
 
-def test_where_none_fits_the_nearest_is_named_with_three_differences(published):
+def test_if_none_fits_the_nearest_is_named_with_three_differences(published):
     tensors = trained(deep())
     for name in list(tensors)[:5]:
         del tensors[name]
@@ -86,7 +86,7 @@ def test_where_none_fits_the_nearest_is_named_with_three_differences(published):
     assert text.endswith(" and 2 more")
 
 
-def test_tensors_that_a_plug_in_cannot_make_sense_of_are_no_bug(published, lake, monkeypatch):
+def test_tensors_that_a_plug_in_cannot_read_are_not_a_bug(published, lake, monkeypatch):
     monkeypatch.setattr(
         lake, "rename_tensors", lambda self, tensors: {name: tensors[name].flatten(1) for name in tensors}
     )
@@ -94,7 +94,7 @@ def test_tensors_that_a_plug_in_cannot_make_sense_of_are_no_bug(published, lake,
         recognize({"x.mix.bias": torch.ones(3)}, published.values(), PATH)
 
 
-def test_where_several_fit_the_user_says_which(published, lake, monkeypatch):
+def test_if_several_fit_the_user_must_choose(published, lake, monkeypatch):
     twice = [published["lake_d12_w1.0"], published["lake_d13_w1.0"]]
     monkeypatch.setattr("regnas.supernet.imports.matching.differences", lambda wanted, found: [])
     with pytest.raises(

@@ -22,7 +22,7 @@ def as_today(name):
 
 
 def as_before(name):
-    """Earlier versions of ofa called the convolutions of a block otherwise."""
+    """Earlier versions of ofa have other names for the convolutions of a block."""
     return name.replace(".conv.", ".mobile_inverted_conv.", 1) if name.startswith("blocks.") else name
 
 

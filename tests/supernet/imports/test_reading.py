@@ -1,4 +1,4 @@
-"""Files that others wrote: read as they are, or refused in one line before anything in them acts."""
+"""Foreign files are read as they are, or refused in one line before anything in them runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_tensors_come_out_as_they_went_in_whatever_the_form(tmp_path, form):
+def test_the_tensors_are_read_unchanged_from_every_form(tmp_path, form):
     name, save = FORMS[form]
     save(STATE, tmp_path / name)
     found = read_tensors(tmp_path / name)
@@ -98,7 +98,7 @@ def test_a_malicious_pickle_is_refused_and_nothing_is_run(tmp_path, place):
         ({"state_dict": {}}, "must hold a state dict"),
     ],
 )
-def test_what_is_no_tensor_is_refused_with_its_name(tmp_path, content, problem):
+def test_a_value_that_is_not_a_tensor_is_refused_with_its_name(tmp_path, content, problem):
     assert refusal(saved(tmp_path / "net.pth", content)).startswith(problem)
 
 
@@ -163,6 +163,6 @@ def test_the_copies_share_no_memory_with_each_other():
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_values_that_are_no_numbers_are_refused_with_the_name(value):
+def test_values_that_are_not_numbers_are_refused_with_the_name(value):
     with pytest.raises(ArtifactError, match=r"^net.pth: stem.weight must be finite, got infinite values or NaN$"):
         in_single_precision({"fine": torch.ones(2), "stem.weight": torch.tensor([0.0, value])}, Path("net.pth"))

@@ -41,7 +41,7 @@ def test_what_is_not_there_is_to_be_imported_first(store, tmp_path):
             find_weights(str(missing), Lake(), SHAPE, 3)
 
 
-def test_other_sizes_of_images_are_no_difference(imported):
+def test_other_sizes_of_images_are_accepted(imported):
     wider = replace(Lake(), resolutions=(8, 12))
     assert find_weights("mine_w1.0", wider, (1, 12, 12), 3) == imported
 
@@ -71,7 +71,7 @@ def test_weights_of_another_supernet_or_for_other_data_are_refused(imported, plu
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"format": 2}, "has format 2, this version of regnas reads 1"),
+        ({"format": 2}, "must have format 1, got 2"),
         ({"input_shape": [8, 8]}, "is damaged (not enough values to unpack"),
         ({"classes": None}, "is damaged (int() argument must be"),
         ({"supernet": {"name": "lak"}}, 'unknown supernet "lak"; did you mean "lake"?'),

@@ -1,4 +1,4 @@
-"""What every method owes, whatever it does."""
+"""Requirements on every method."""
 
 from __future__ import annotations
 

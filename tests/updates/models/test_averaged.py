@@ -17,7 +17,7 @@ from regnas.updates.models.averaged import MeanOfTwo
 from tests.updates.models.making import SMALL
 
 OLD, NEW = Trained(SMALL, "old"), Trained(SMALL, "new")
-OF_TWO = Trained(SMALL, "old", share=DataFraction(1.0, 0.5))  # knows 2 of the 4 classes
+OF_TWO = Trained(SMALL, "old", share=DataFraction(1.0, 0.5))  # has 2 of the 4 classes
 
 
 class Says(nn.Module):

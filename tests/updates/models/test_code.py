@@ -1,4 +1,4 @@
-"""A kept network is that of the code as it is: what decides a training is trained again when it is edited."""
+"""A kept network belongs to the current code: if code that affects a training is edited, it is trained again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OTHER = '"""Nobody imports this module."""\n'
 
 @pytest.fixture
 def plugin(tmp_path, monkeypatch):
-    """Write the files of a package, import it anew and give its loss; another process would import it the same way."""
+    """Write the files of a package, import it again as another process would, and return its loss."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 

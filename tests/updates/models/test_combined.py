@@ -29,7 +29,7 @@ from regnas.updates.models.combined import BayesianDecision, log_confusion
 from tests.updates.models.making import OTHER, SMALL, open_store
 
 A, B, C = (Trained(SMALL, chance) for chance in "abc")
-OF_TWO = Trained(SMALL, "old", share=DataFraction(1.0, 0.5))  # knows 2 of the 4 classes
+OF_TWO = Trained(SMALL, "old", share=DataFraction(1.0, 0.5))  # has 2 of the 4 classes
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def test_confusions_are_counted_by_class_with_one_more_of_each():
 
 
 class Answers(nn.Module):
-    """Answers the class that stands in a column of the images."""
+    """Predict the class that a column of the images holds."""
 
     def __init__(self, column, classes=3):
         super().__init__()
@@ -133,8 +133,8 @@ def test_the_worked_example_of_two_answers_that_disagree():
 
 
 @pytest.mark.parametrize("cost_ratio", [1.0, 2.0, 1e9])
-def test_where_classes_share_the_highest_posterior_the_old_answer_still_stands(cost_ratio):
-    # Both matrices say nothing: all classes are equally likely, whatever was answered.
+def test_if_classes_share_the_highest_posterior_the_old_prediction_is_kept(cost_ratio):
+    # Both matrices are uninformative: all classes are equally likely for every prediction.
     even = torch.full((3, 3), 1 / 3)
     assert decided(cost_ratio, EVERY_PAIR, even, even) == [old for old, _ in EVERY_PAIR]
     # Classes 0 and 1 share the highest posterior for every answer; class 2 has a third of it.
@@ -171,7 +171,7 @@ def test_bayesian_update_counts_on_the_search_split_and_has_both_networks(shared
     assert not torch.equal(store.logits(BayesianUpdated(A, B, 1.0), report).argmax(dim=1), old)
 
 
-def test_bayesian_update_decides_among_the_classes_that_the_new_model_knows(shared_shop):
+def test_bayesian_update_decides_among_the_classes_of_the_new_model(shared_shop):
     new = Trained(SMALL, "new", share=DataFraction(1.0, 0.75))
     model = BayesianUpdated(OF_TWO, new, 1.0)
     assert shared_shop.logits(model, shared_shop.splits.report).shape == (44, 3)
@@ -184,7 +184,7 @@ def test_bayesian_update_decides_among_the_classes_that_the_new_model_knows(shar
 # What a combined model stands for
 
 
-def test_a_combined_model_knows_what_its_newest_part_knows():
+def test_a_combined_model_has_the_classes_of_its_newest_part():
     assert share_of(Interpolated(OF_TWO, B, 0.5)) == share_of(BayesianUpdated(OF_TWO, B, 2.0)) == DataFraction()
     for kind in (Ensemble, Soup, Centric):
         assert share_of(kind((OF_TWO, OF_TWO))) == DataFraction(1.0, 0.5)

@@ -109,7 +109,7 @@ def test_a_training_that_was_broken_off_ends_with_the_same_network_and_multiplie
 
 
 @pytest.mark.parametrize("surrogate", [FlipHinge(), FocalDistillationKL(0.0, 1.0)], ids=["hinge", "divergence"])
-def test_the_hinge_sees_added_classes_and_a_distance_those_in_common(surrogate):
+def test_the_hinge_uses_added_classes_and_a_distance_uses_common_classes(surrogate):
     logits = torch.tensor([[2.0, 1.0, 9.0, 0.0], [1.0, 2.0, 0.0, 5.0]], requires_grad=True)
     reference, targets = torch.tensor([[3.0, 0.0], [0.0, 2.0]]), torch.tensor([0, 3])  # the second is an added class
     values = on_known_classes(surrogate, logits, targets, reference)

@@ -41,7 +41,7 @@ def test_a_plain_training_is_three_passes_of_every_image(shared_shop, macs):
     assert half.training_macs(shared_shop) == 3 * 32 * macs[SMALL]
 
 
-def test_teachers_run_once_for_every_image_they_see(shared_shop, macs):
+def test_teachers_run_once_per_image(shared_shop, macs):
     teachers = (OLD, Trained(OTHER, "other"))
     lesson = Lesson(LogitDifferenceInhibition(), 1.0, teachers)
     both = macs[SMALL] + macs[OTHER]

@@ -1,4 +1,4 @@
-"""Answers by epoch are kept beside a network and are no part of it; they survive whatever interrupts the training."""
+"""Predictions by epoch are stored beside a network, are not part of it, and survive every interruption."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regnas.losses import LogitDifferenceInhibition
 from regnas.runtime.files import read_json, write_sealed_json
 from regnas.runtime.tensors import save_tensors
 from regnas.training import Clipping, SingleNetwork
-from regnas.updates.models import Lesson, Trained, clipped_steps, clipped_trainings, make_all
+from regnas.updates.models import Lesson, Trained, collect_clipping, describe_clipping, make_all
 from regnas.updates.models.clipped import ClippedTraining
 from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, WatchedSamples
 from regnas.updates.models.store import NETWORK, RECORD
@@ -122,7 +122,7 @@ def test_broken_off_and_resumed_the_answers_and_the_counts_are_those_of_an_unbro
     assert resumed.clipping(NEW) == watched.clipping(NEW)
 
 
-def test_a_training_that_began_without_being_watched_begins_anew(watched, tmp_path, monkeypatch):
+def test_a_training_that_started_without_being_watched_starts_again(watched, tmp_path, monkeypatch):
     broken_off(open_store(tmp_path, **LONGER), monkeypatch, at=7)
     resumed = watching(tmp_path)
     assert steps_taken(resumed, monkeypatch) == list(range(9))
@@ -142,7 +142,7 @@ def test_answers_ahead_of_the_checkpoint_are_written_again(watched, tmp_path, mo
 
 def test_a_gap_in_the_answers_is_refused():
     nothing = AnswersByEpoch(np.zeros((0, 2), dtype=np.int32), np.zeros((0, 3), dtype=np.int32))
-    with pytest.raises(ArtifactError, match="answers of 1 epochs must be on record, got those of 0"):
+    with pytest.raises(ArtifactError, match="predictions by epoch must have 1 epochs, got 0"):
         nothing.with_epoch(2, [np.zeros(2, dtype=np.int32), np.zeros(3, dtype=np.int32)])
 
 
@@ -161,9 +161,9 @@ def test_the_record_of_a_network_says_how_many_steps_were_clipped(tmp_path):
     tight = open_store(tmp_path, training=replace(RECIPE, epochs=3, clip_norm=1e-6))
     tight.module(OLD)
     assert tight.clipping(OLD) == Clipping(1e-6, steps=8, clipped=8)  # of nine steps the first is warm-up
-    (found,) = clipped_trainings(tight, {"none": [OLD], "again": [OLD]})
+    (found,) = collect_clipping(tight, {"none": [OLD], "again": [OLD]})
     assert (found.method, found.seed, found.training[:4]) == ("none", 0, "old ")
-    assert clipped_steps([found]).startswith("at most 100.0 % of the steps after warm-up (none, old ")
+    assert describe_clipping([found]).startswith("at most 100.0 % of the steps after warm-up (none, old ")
 
 
 def test_a_network_of_an_earlier_version_has_no_count(tmp_path):
@@ -173,8 +173,7 @@ def test_a_network_of_an_earlier_version_has_no_count(tmp_path):
     write_sealed_json(path, {name: value for name, value in read_json(path).items() if name != "clipping"})
     assert store.clipping(OLD) is None
     known = [ClippedTraining("a", Clipping(5.0, 100, 4), seed=1), ClippedTraining("b", Clipping(5.0, 100, 3))]
-    told = clipped_steps([*known, *clipped_trainings(store, {"none": [OLD]})])
+    told = describe_clipping([*known, *collect_clipping(store, {"none": [OLD]})])
     assert told == (
-        "at most 4.0 % of the steps after warm-up (a, seed 1); 1 of 2 trainings above 3 %; "
-        "of 1 trainings it is not on record"
+        "at most 4.0 % of the steps after warm-up (a, seed 1); 1 of 2 trainings above 3 %; not recorded for 1 trainings"
     )

@@ -12,7 +12,7 @@ from torch import nn
 from regnas.data import DataFraction
 from regnas.runtime.randomness import key_to_int
 from regnas.updates.models import Trained
-from regnas.updates.models.fisher import fisher_information, scaled_to_mean_one
+from regnas.updates.models.fisher import fisher_information, scale_to_mean_one
 from tests.updates.models.making import SMALL
 
 
@@ -87,14 +87,14 @@ def test_for_a_linear_classifier_it_is_the_closed_form_of_the_predicted_class(sh
 
 def test_it_is_scaled_by_one_factor_to_a_mean_of_1_over_all_weights_alike():
     importance = {"weight": torch.tensor([[1.0, 2.0], [3.0, 0.0]]), "bias": torch.tensor([0.0, 12.0])}
-    scaled = scaled_to_mean_one(importance)  # the mean over the 6 numbers is 3
+    scaled = scale_to_mean_one(importance)  # the mean over the 6 numbers is 3
     torch.testing.assert_close(scaled["weight"], torch.tensor([[1 / 3, 2 / 3], [1.0, 0.0]]))
     torch.testing.assert_close(scaled["bias"], torch.tensor([0.0, 4.0]))
     assert importance["bias"][1] == 12
-    # how sure the model is no longer counts
-    smaller = scaled_to_mean_one({name: 1e-12 * value for name, value in importance.items()})
+    # a confident model has small importances; their scale must not matter
+    smaller = scale_to_mean_one({name: 1e-12 * value for name, value in importance.items()})
     assert all(torch.allclose(smaller[name], scaled[name]) for name in scaled)
 
 
 def test_importances_that_are_all_0_stay_0():
-    assert scaled_to_mean_one({"weight": torch.zeros(3)})["weight"].tolist() == [0, 0, 0]
+    assert scale_to_mean_one({"weight": torch.zeros(3)})["weight"].tolist() == [0, 0, 0]

@@ -64,7 +64,7 @@ def test_the_answers_are_exactly_those_of_the_users_network(tmp_path, store, use
     assert not store.folder.exists()  # nothing is trained and nothing kept
 
 
-def test_the_content_counts_and_not_where_the_file_lies(tmp_path, store, users_network):
+def test_the_identity_depends_on_the_content_and_not_on_the_path(tmp_path, store, users_network):
     for name in ("one.safetensors", "two.safetensors"):
         save_file(users_network.state_dict(), tmp_path / name)
     one, two = (checkpoint(tmp_path / name) for name in ("one.safetensors", "two.safetensors"))
@@ -85,11 +85,11 @@ def test_another_architecture_is_refused_with_what_differs(tmp_path, store, user
 
 
 @pytest.mark.parametrize(("classes", "share"), [(3, DataFraction()), (7, DataFraction()), (4, DataFraction(1.0, 0.5))])
-def test_another_number_of_classes_is_told_with_both_numbers(tmp_path, store, classes, share):
+def test_another_number_of_classes_is_refused_with_both_numbers(tmp_path, store, classes, share):
     path = tmp_path / "old.safetensors"
     save_file(SMALL.build((1, 8, 8), classes).state_dict(), path)
     known = share.classes_of(4)
-    with pytest.raises(ArtifactError, match=f"tells {classes} classes apart, its share of the data has {known}"):
+    with pytest.raises(ArtifactError, match=f"must have {known} classes, as its share of the data has, got {classes}"):
         store.module(checkpoint(path, share=share))
 
 

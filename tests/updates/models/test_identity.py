@@ -1,4 +1,4 @@
-"""What a model is: every part of it counts, and nothing else does."""
+"""The identity of a model depends on all of its parts and on nothing else."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_choices_that_were_added_later_leave_the_identity_of_those_who_do_not_ta
     assert content_of(replace(LESSON, start=0.5))["Lesson"]["start"] == 0.5
 
 
-def test_equal_models_have_one_identity_in_every_workshop(tmp_path):
+def test_equal_models_have_one_identity_in_every_store(tmp_path):
     one, other = open_store(tmp_path / "here"), open_store(tmp_path / "there", splits=tiny_splits(), verbose=True)
     for model in DIFFERENT:
         assert one.identity(model) == other.identity(replace(model))

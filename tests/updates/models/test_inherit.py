@@ -62,7 +62,7 @@ def test_classes_that_were_added_keep_their_fresh_rows():
 def test_another_architecture_is_refused_and_nothing_is_copied(older):
     new = network(1)
     before = {name: tensor.clone() for name, tensor in new.state_dict().items()}
-    with pytest.raises(ConfigurationError, match="cannot start from the weights of another architecture"):
+    with pytest.raises(ConfigurationError, match="that starts from other weights must have their architecture"):
         inherit(new, older)
     assert all(torch.equal(tensor, before[name]) for name, tensor in new.state_dict().items())
 

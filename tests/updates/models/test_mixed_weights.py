@@ -26,7 +26,7 @@ from tests.updates.models.making import SMALL, open_store, same, state
 
 A, B, C = (Trained(SMALL, chance) for chance in "abc")
 HALF = Trained(SMALL, "half", share=DataFraction(0.5))  # calibrated on other images than the rest
-OF_TWO = Trained(SMALL, "old", share=DataFraction(1.0, 0.5))  # knows 2 of the 4 classes
+OF_TWO = Trained(SMALL, "old", share=DataFraction(1.0, 0.5))  # has 2 of the 4 classes
 
 
 def parameters(store, model):
@@ -163,7 +163,7 @@ def importances(store, model, value):
 
 
 def knowing(monkeypatch, information):
-    """Stands in for the Fisher information, and notes who asked."""
+    """Replace the Fisher information, and record the models that it is computed for."""
     asked = []
 
     def known(store, model, samples, labels):
@@ -198,7 +198,7 @@ def test_fisher_bcwi_is_the_published_formula_of_the_old_models_scaled_informati
         {name: weight.double().numpy() for name, weight in parameters(fresh, model).items()}
         for model in (FisherInterpolated(A, B, alpha, 16), A, B)
     )
-    assert asked == [(A, 16, "predicted")]  # nobody asks about the new model
+    assert asked == [(A, 16, "predicted")]  # the Fisher information of the new model is not computed
     mean = np.concatenate([each.ravel() for each in information.values()]).mean()
     for name in names:
         scaled = information[name] / mean

@@ -1,4 +1,4 @@
-"""Models are made once, kept by content, and come back bit for bit."""
+"""Models are made once, kept by content, and loaded bit for bit."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_second_workshop_loads_what_the_first_has_trained_bit_for_bit(tmp_path
     trained, logits = state(first, model), first.logits(model, first.splits.report)
     assert first.is_kept(model)
     monkeypatch.setattr(Trainer, "train", no_training)
-    second = open_store(tmp_path, splits=tiny_splits())  # the same data, read anew
+    second = open_store(tmp_path, splits=tiny_splits())  # the same data, read again
     assert same(state(second, model), trained)
     assert torch.equal(second.logits(model, second.splits.report), logits)
 
@@ -177,13 +177,13 @@ def test_a_training_that_was_broken_off_ends_with_the_bits_of_an_unbroken_one(tm
 # Several at once
 
 
-def test_of_two_that_want_the_same_model_at_once_one_trains_and_the_other_waits(tmp_path, monkeypatch):
+def test_if_two_processes_need_the_same_model_one_trains_and_the_other_waits(tmp_path, monkeypatch):
     monkeypatch.setattr("regnas.runtime.lock.POLL_SECONDS", 0.01)
     compute, trained_by, found, together = SingleNetwork.__call__, [], [], threading.Barrier(2)
 
     def slowly(objective, model, step):
         trained_by.append(threading.get_ident())
-        time.sleep(0.1)  # so that the other one comes upon a training under way
+        time.sleep(0.1)  # so that the other process finds a training in progress
         return compute(objective, model, step)
 
     def want():
@@ -202,7 +202,7 @@ def test_of_two_that_want_the_same_model_at_once_one_trains_and_the_other_waits(
     assert same(*found)
 
 
-def test_whoever_finds_the_shelf_taken_waits_and_then_loads(tmp_path, monkeypatch):
+def test_a_process_that_finds_the_model_locked_waits_and_then_loads(tmp_path, monkeypatch):
     monkeypatch.setattr("regnas.runtime.lock.POLL_SECONDS", 0.01)
     elsewhere = open_store(tmp_path / "elsewhere")
     elsewhere.module(PLAIN)
@@ -215,7 +215,7 @@ def test_whoever_finds_the_shelf_taken_waits_and_then_loads(tmp_path, monkeypatc
         thread.start()
         thread.join(0.3)
         assert thread.is_alive()
-        for name in (NETWORK, RECORD):  # what the one that holds the shelf has trained
+        for name in (NETWORK, RECORD):  # the network that the process with the lock has trained
             (shelf / name).write_bytes((other / name).read_bytes())
     thread.join(20)
     assert same(found[0], state(elsewhere, PLAIN))

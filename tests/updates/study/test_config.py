@@ -18,6 +18,7 @@ from regnas.updates.methods.elodi import Elodi
 from regnas.updates.sweeps import Sweep
 
 NETWORK = {"name": "small_resnet", "widths": [4, 8]}
+NAMES = "names of models and methods must have only letters, digits, - and _"
 TABLE = {
     "data": {"name": "arrays", "path": "data.npz"},
     "models": {"old": {"network": NETWORK, "samples": 0.5, "classes": 0.5}, "new": {"network": NETWORK}},
@@ -79,27 +80,30 @@ def test_a_table_becomes_values_in_its_order():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"models.new": None}, "models needs at least two: the old one and the new one"),
-        ({"methods": {}}, "methods is empty: name at least one, such as [methods.none]"),
-        ({"seeds": []}, "seeds are []: at least one, and none twice"),
-        ({"seeds": [1, 2, 1]}, "seeds are [1, 2, 1]: at least one, and none twice"),
-        ({"references": []}, "references are []: at least one, and none twice"),
-        ({"references": ["fc", "fc"]}, "references are ['fc', 'fc']: at least one, and none twice"),
-        ({"calibration_images": 1}, "calibration_images must be at least 2"),
-        ({"models.a/b": {"network": NETWORK}}, '"a/b" becomes a file name: use letters, digits, - and _'),
-        ({"methods.a b": {"name": "none"}}, '"a b" becomes a file name: use letters, digits, - and _'),
-        ({"methods": {"": {"name": "none"}}}, '"" becomes a file name: use letters, digits, - and _'),
+        ({"models.new": None}, "models must name at least two models, the old and the new one, got 1"),
+        ({"methods": {}}, "methods must name at least one method, got none. Write [methods.none]."),
+        ({"seeds": []}, "seeds must be one or more different numbers, got []"),
+        ({"seeds": [1, 2, 1]}, "seeds must be one or more different numbers, got [1, 2, 1]"),
+        ({"references": []}, "references must be one or more different kinds, got []"),
+        ({"references": ["fc", "fc"]}, "references must be one or more different kinds, got ['fc', 'fc']"),
+        ({"calibration_images": 1}, "calibration_images must be at least 2, got 1"),
+        ({"models.a/b": {"network": NETWORK}}, f'{NAMES}, got "a/b"'),
+        ({"methods.a b": {"name": "none"}}, f'{NAMES}, got "a b"'),
+        ({"methods": {"": {"name": "none"}}}, f'{NAMES}, got ""'),
         (
             {"models.new.checkpoint": "new.pth"},
-            "models.new is there already: the newest model is the one that is trained",
+            "models.new is the newest model and must be trained, got one with existing weights",
         ),
-        ({"models.new.trained": False}, "models.new is there already: the newest model is the one that is trained"),
-        ({"models.old.start": "previous"}, 'models.old.start is "previous", and there is none before it'),
-        ({"models.new.samples": 0.4}, "models.new.samples is below that of models.old: data only grows"),
-        ({"models.new.classes": 0.4}, "models.new.classes is below that of models.old: data only grows"),
+        (
+            {"models.new.trained": False},
+            "models.new is the newest model and must be trained, got one with existing weights",
+        ),
+        ({"models.old.start": "previous"}, 'models.old.start must be "fresh" for the oldest model, got "previous"'),
+        ({"models.new.samples": 0.4}, "models.new.samples must be at least that of models.old, 0.5, got 0.4"),
+        ({"models.new.classes": 0.4}, "models.new.classes must be at least that of models.old, 0.5, got 0.4"),
         (
             {"models.new.start": "previous", "models.new.network": {"name": "small_resnet"}},
-            'models.new.start is "previous", but its network is not that of models.old',
+            'models.new.network must be that of models.old, because start is "previous"',
         ),
     ],
 )
@@ -115,7 +119,7 @@ def test_what_cannot_be_is_refused_with_its_reason(changes, message):
         ({"models.old.sample": 0.5}, 'models.old.sample is not a known key; did you mean "samples"?'),
         ({"models.old.network": {"name": "small_resnt"}}, 'unknown network "small_resnt"; did you mean "small_resnet"'),
         ({"methods.elodie": {}}, 'unknown method "elodie"; did you mean "elodi"?'),
-        ({"methods.bcwi.alpha": 1.2}, "methods.bcwi: alpha is 1.2: it has to lie between 0 and 1"),
+        ({"methods.bcwi.alpha": 1.2}, "methods.bcwi: alpha must be between 0 and 1, got 1.2"),
         (
             {"methods.focal_distillation_lm": {"beta": -1}},
             "methods.focal_distillation_lm: beta must be 0 or above and finite, got -1.0",
@@ -138,7 +142,7 @@ def test_a_wrong_key_or_value_is_named_with_its_place(changes, part):
     assert part in problem
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_reported_at_once():
     found = problems(**{"methods.bcwi.alpha": 2.0, "models.old.samples": 3.0, "seed": [1]})
     assert len(found) == 3
 
@@ -188,7 +192,7 @@ def test_a_range_is_read(text, label, key, values):
         "bcwi.alpha=0:1:1e-9",
     ],
 )
-def test_what_is_no_range_is_refused_with_an_example(text):
+def test_an_invalid_range_is_refused_with_an_example(text):
     with pytest.raises(ConfigurationError, match=r"such as bcwi\.alpha=0:1:0\.1") as error:
         Sweep.parse(text)
     assert f'"{text}"' in str(error.value)
@@ -226,13 +230,13 @@ def test_a_method_that_is_not_configured_has_its_defaults():
     [
         ("bcwi.beta=0:1:0.5", r"bcwi has no beta \(known: alpha\)"),
         ("bcwi.title=0:1:0.5", "bcwi has no title"),
-        ("elodi.teacher=0:1:0.5", "teacher is not a number"),
-        ("bcwi.alpha=0:2:0.5", "alpha is 1.5: it has to lie between 0 and 1"),
+        ("elodi.teacher=0:1:0.5", "teacher must be a number"),
+        ("bcwi.alpha=0:2:0.5", r"alpha must be between 0 and 1, got 1\.5"),
         ("elodi.members=0:2:1", "members must be at least 1"),
         ("elodi.members=1:2:0.5", "start and step must be integers"),
         ("focal_distillation_lm.beta=-1:1:1", "beta must be 0 or above and finite, got -1.0"),
         ("bayesian_update.cost_ratio=0:2:1", "cost_ratio must be 1 or above, got 0.0"),
-        ("heterogeneous_ensemble.members=1:2:1", "networks is empty"),
+        ("heterogeneous_ensemble.members=1:2:1", "networks must name at least one network, got none"),
         ("elodie.alpha=0:1:1", 'unknown method "elodie"; did you mean "elodi"'),
     ],
 )

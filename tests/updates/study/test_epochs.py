@@ -25,9 +25,9 @@ def labels_of(config, labels):
 
 
 def test_rates_are_those_by_hand():
-    """Four samples of old classes and one of a class that the old model does not know."""
+    """Four samples of old classes and one of a class that the old model does not have."""
     targets = np.array([0, 1, 0, 1, 2])
-    old = np.array([0, 1, 0, 0, 1])  # right, right, right, wrong
+    old = np.array([0, 1, 0, 0, 1])  # correct, correct, correct, wrong
     new = np.array([[1, 0, 0, 0, 2], [0, 2, 0, 1, 0]], dtype=np.int32)
     found = rates(old, new, targets, classes=2)
     assert found.error_rate == (0.75, 0.25)

@@ -18,7 +18,7 @@ TARGETS = np.array([0, 1, 2, 0, 1])
 
 
 def answers(right, groups=None):
-    """Predictions from a text with a 1 for each sample that is right."""
+    """Predictions from a text with a 1 for each correct sample."""
     correct = np.array([mark == "1" for mark in right])
     targets = np.resize(TARGETS, len(right))
     predicted = np.where(correct, targets, (targets + 1) % 3)
@@ -152,7 +152,7 @@ def test_the_noise_floor_counts_both_directions():
     assert turned == floor
 
 
-def test_of_a_single_seed_there_is_no_spread():
+def test_a_single_seed_has_no_spread():
     results = summary(outcome("none", PLAIN[:1]), plain=PLAIN[:1], floor=FLOOR[:1])
     none = results["none"]
     assert none.error_rates[0].mean == pytest.approx(0.2)
@@ -239,7 +239,7 @@ AT_THE_BAR = point(0.7, ("11100", "11100"), ("11000", "11000"))  # ER 0.4 and 0.
 
 def test_the_value_with_the_fewest_flips_among_the_able_is_chosen():
     assert chosen(TWO_FLIPS, ONE_FLIP, NO_FLIPS_BUT_WORSE) == 0.5
-    assert chosen(TWO_FLIPS, ONE_FLIP, ONE_FLIP_AND_BETTER) == 0.4  # of equal flips the lower error rate
+    assert chosen(TWO_FLIPS, ONE_FLIP, ONE_FLIP_AND_BETTER) == 0.4  # the lower error rate if flips are equal
     assert chosen(TWO_FLIPS, ONE_FLIP, AT_THE_BAR) == 0.7  # as good as untreated is good enough
     assert chosen(NO_FLIPS_BUT_WORSE) is None
 

@@ -22,7 +22,7 @@ from supernets.elastic_resnet import ElasticResNet
 
 @dataclass(frozen=True)
 class HalfDistillation:
-    """Half of knowledge distillation."""
+    """Knowledge distillation with half of its value."""
 
     factor: float = 0.5
 
