@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -22,7 +23,7 @@ def candidates(run):
     if not path.exists():
         return 0
     try:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0) as connection:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0)) as connection:
             (count,) = connection.execute("select count(*) from trials where state = 'COMPLETE'").fetchone()
     except sqlite3.OperationalError:
         return 0

@@ -268,7 +268,9 @@ def test_a_directory_with_two_false_sizes_does_not_count_as_uncompressed(path: P
     directory = content.index(b"PK\x01\x02")
     sizes = 2 * (100_000_100).to_bytes(4, "little")
     path.write_bytes(content[: directory + 20] + sizes + content[directory + 28 :])
-    assert f"would expand from {len(content):,} to 100,000,100 bytes, which may exhaust" in refusal(path)
+    message = refusal(path)
+    expands = f"would expand from {len(content):,} to 100,000,100 bytes, which may exhaust"
+    assert expands in message or "Overlapped entries" in message  # newer versions of Python look at the sizes first
 
 
 def test_member_packed_by_a_method_numpy_never_uses(path: Path) -> None:
