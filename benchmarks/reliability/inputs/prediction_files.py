@@ -88,9 +88,8 @@ def _npz(content: Mapping[str, Any]) -> bytes:
 
 def _other_arrays(content: dict[str, Any], random: Random) -> dict[str, Any]:
     held = dict(content)
-    for _ in range(int(random.integers(1, 3))):
-        name = pick(random, list(held))
-        array = held[name]
+    for name in map(str, random.permutation(list(content))[: int(random.integers(1, 3))]):
+        array = content[name]
         changes: tuple[Callable[[], Any], ...] = (
             lambda array=array: array[:-1],
             lambda array=array: array[None],
@@ -104,7 +103,7 @@ def _other_arrays(content: dict[str, Any], random: Random) -> dict[str, Any]:
             lambda array=array: np.full(array.shape, pick(random, (np.nan, np.inf, -1, 2**62, -(2**63), 1e300))),
             lambda array=array: np.full(array.shape, pick(random, ("", "\x1b[2J", "\x00", "a" * 5000, "é"))),
             lambda array=array: np.array(5),
-            lambda array=array: np.zeros((len(array) if array.ndim else 1, 2000)),
+            lambda array=array: np.zeros((len(array), 2000)),
         )
         held[name] = pick(random, changes)()
         if random.random() < 0.2:
