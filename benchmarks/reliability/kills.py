@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.reliability.campaign import Attempt, Campaign, Outcome
-from benchmarks.reliability.scenarios import SCENARIOS, Command, Scenario, Stage, Unbroken, last_problem
+from benchmarks.reliability.scenarios import SCENARIOS, Command, Scenario, Stage, Unbroken, excerpt, last_problem
 from benchmarks.reliability.targets import ALL, BOTH, LAUNCHER, PARENT, RANKS, WORKERS
 from benchmarks.reliability.victim import Plan
 
@@ -73,7 +73,7 @@ def _attack(
         if orphans := command.orphans():
             return f"killed {who} {moment}: processes are left: {orphans}"
         if outcome.code not in _codes(who) or "internal error" in outcome.stderr:
-            return f"killed {who} {moment}: exit code {outcome.code}: {outcome.stderr[-600:]}"
+            return f"killed {who} {moment}: exit code {outcome.code}: {excerpt(outcome.stderr)}"
         if outcome.code:
             kinds[f"{scenario.name}: {command.stage}, {who}"] += 1
             previous = place

@@ -32,6 +32,7 @@ from regnas.runtime.files import SEAL
 ROOT = Path(__file__).parents[2]
 SECONDS_TO_END = 300.0
 SECONDS_FOR_ORPHANS = 5.0
+EXCERPT = 2000  # characters
 RUN = "run"
 START = "start"  # before the first stage, and of commands without stages
 POLISH = "\n[polish]\nepochs = 1\nalphas = [0.5]\n"
@@ -208,7 +209,13 @@ class NewProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", TAG: str(cwd)},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(ROOT),
+                    "OMP_NUM_THREADS": "1",
+                    "PYTHONFAULTHANDLER": "1",  # an aborted process says where it was
+                    TAG: str(cwd),
+                },
                 start_new_session=True,
             )
 
@@ -306,10 +313,15 @@ def printed_command(outcome: Ended) -> tuple[str, ...]:
 def last_problem(command: Command, unbroken: Unbroken, folder: Path) -> str:
     """Say what is wrong in the end, when a command was not attacked any more; empty if nothing is."""
     if command.outcome.code:
-        return f"continued: exit code {command.outcome.code}: {command.outcome.stderr[-600:]}"
+        return f"continued: exit code {command.outcome.code}: {excerpt(command.outcome.stderr)}"
     if orphans := command.orphans():
         return f"continued: processes are left: {orphans}"
     return differences(unbroken.contents, contents(folder))
+
+
+def excerpt(stderr: str) -> str:
+    """Return the beginning and the end of what a failed command printed: torchrun's summary comes after the cause."""
+    return stderr if len(stderr) <= 2 * EXCERPT else f"{stderr[:EXCERPT]} ... {stderr[-EXCERPT:]}"
 
 
 def contents(folder: Path) -> dict[str, Any]:
