@@ -18,6 +18,7 @@ from regnas.cli.output import guarded_streams
 from regnas.cli.progress import TerminalProgress
 from regnas.errors import RegnasError, explain_missing_packages, first_line
 from regnas.runtime.environment import environment_problems
+from regnas.runtime.launcher import end_rank
 from regnas.runtime.printable import escaped
 from regnas.runtime.progress import listening
 from regnas.runtime.secrets import hide_passwords
@@ -28,7 +29,9 @@ __all__ = ["app", "comparing", "exit_code", "exporting", "listing", "main", "pre
 
 def main() -> None:
     """Run the command line; print a traceback only with --debug."""
-    sys.exit(exit_code(sys.argv[1:], debug="--debug" in sys.argv[1:], end=quit_on_signals))
+    code = exit_code(sys.argv[1:], debug="--debug" in sys.argv[1:], end=quit_on_signals)
+    end_rank(code)
+    sys.exit(code)
 
 
 def exit_code(arguments: list[str], debug: bool = False, end: Callable[[int], object] = lambda code: None) -> int:
