@@ -7,7 +7,6 @@ draw the same order, augmentation and architectures.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -24,13 +23,14 @@ from regnas.runtime.processes import SINGLE, Processes
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, generator, key_to_int
 from regnas.runtime.signals import received
-from regnas.runtime.tensors import load_into
-from regnas.training.checkpoint import last_checkpoint, newest_path, remove_unnamed, save_checkpoint
+from regnas.training.checkpoint import newest_path, remove_unnamed
 from regnas.training.clipping import Clipping, log_clipping
 from regnas.training.compiling import compiled
 from regnas.training.distributed import SharedStatistics, average_gradients
 from regnas.training.objective import MovesWeights, Objective, Step
+from regnas.training.optimizers import ModelOptimizer
 from regnas.training.recipe import Recipe
+from regnas.training.state import TrainingState
 
 # Called at the end of every epoch, before its checkpoint is written, with the number of finished epochs and a copy of
 # the network as if the training ended here.
@@ -83,13 +83,8 @@ class Trainer:
         self._check_shares()
         last = self.total_steps if until is None else until
         model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        optimizer = torch.optim.SGD(
-            model.parameters(),
-            lr=self.recipe.learning_rate,
-            momentum=self.recipe.momentum,
-            weight_decay=self.recipe.weight_decay,
-        )
-        state = _State(model, optimizer, self.recipe)
+        optimizer = self.recipe.optimizer_of(model)
+        state = TrainingState(model, optimizer, self.recipe)
         done = self.processes.in_turn(lambda: state.restore(folder))
         self._check_start(done, folder)
         if self.processes.is_main:
@@ -123,12 +118,9 @@ class Trainer:
         return state.clipping
 
     def _step(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, objective: Objective, step: Step, folder: Path
+        self, model: nn.Module, optimizer: ModelOptimizer, objective: Objective, step: Step, folder: Path
     ) -> tuple[float, float, int]:
         """Return the loss, the norm of its gradient, and a signal to stop or 0; the same in all processes."""
-        learning_rate = self.recipe.learning_rate_at(step.progress)
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate
         value = 0.0
         for part, weight in _parts(step, self.recipe.accumulation):
             with self._sharing(), torch.autocast(self.device.type, torch.bfloat16, enabled=self._mixed):
@@ -146,8 +138,9 @@ class Trainer:
                 f"the loss of step {step.index + 1} is {value} and its gradient {norm}; {where}. "
                 "Lower training.learning_rate or the weights of the losses."
             )
-        optimizer.step()
-        optimizer.zero_grad()
+        learning_rate = self.recipe.learning_rate_at(step.progress)
+        optimizer.step(learning_rate)
+        model.zero_grad()
         if isinstance(objective, MovesWeights):
             objective.after_step(model, learning_rate)
         return value, norm, asked
@@ -219,63 +212,3 @@ def seed_layers(device: torch.device, seed: int) -> None:
         torch.default_generator.manual_seed(seed)
     else:
         torch.manual_seed(seed)
-
-
-class _State:
-    """The state of a training: weights, momenta, the moving average of the weights, and the clipped steps."""
-
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe) -> None:
-        self.model = model
-        self.optimizer = optimizer
-        self.ema_decay = recipe.ema_decay
-        self.averaged = self._weights() if recipe.ema_decay else {}
-        self.clipping = Clipping(recipe.clip_norm)
-
-    def average(self) -> None:
-        with torch.no_grad():
-            for name, average in self.averaged.items():
-                average.lerp_(self.model.get_parameter(name), 1 - self.ema_decay)
-
-    def save(self, folder: Path, step: int, interrupted: bool) -> None:
-        momenta = {
-            name: self.optimizer.state[parameter]["momentum_buffer"]
-            for name, parameter in self.model.named_parameters()
-            if self.optimizer.state.get(parameter, {}).get("momentum_buffer") is not None
-        }
-        parts = {"model": self.model.state_dict(), "momentum": momenta, "ema": self.averaged}
-        save_checkpoint(folder, step, {**parts, "clipping": self.clipping.tensors()}, interrupted)
-
-    def restore(self, folder: Path) -> int:
-        """Load the newest checkpoint, if any, and return the number of finished steps."""
-        checkpoint = last_checkpoint(folder)
-        if checkpoint is None:
-            return 0
-        load_into(self.model, checkpoint.part("model"), checkpoint.path)
-        momenta = checkpoint.part("momentum")
-        for name, parameter in self.model.named_parameters():
-            if name in momenta:
-                # A clone has the layout of the parameter, which determines the order of sums.
-                self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momenta[name])
-        for name, average in checkpoint.part("ema").items():
-            self.averaged[name].copy_(average)
-        self.clipping = self.clipping.restore(checkpoint.part("clipping"))
-        return checkpoint.step
-
-    def snapshot(self) -> nn.Module:
-        """Return a copy of the network as ``finish`` would leave it, without affecting the training."""
-        own = copy.deepcopy(self.model)
-        own._compiled_call_impl = None  # it would call the original
-        self._finish(own)
-        return own
-
-    def finish(self) -> None:
-        """Replace the weights by their moving average, if there is one."""
-        self._finish(self.model)
-
-    def _finish(self, model: nn.Module) -> None:
-        with torch.no_grad():
-            for name, average in self.averaged.items():
-                model.get_parameter(name).copy_(average)
-
-    def _weights(self) -> dict[str, Tensor]:
-        return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
