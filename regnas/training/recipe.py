@@ -22,6 +22,7 @@ from regnas.training.optimizers import (
     StochasticGradientDescent,
     trained_parameters,
 )
+from regnas.training.precision import Precision
 
 # One cycle rises for this fraction of the training, from this fraction of the peak.
 ONE_CYCLE_RISE = 0.3
@@ -89,7 +90,7 @@ class Recipe:
     augmentation: Augmentation = field(default_factory=Augmentation)
     # These fields change the bits of a network (compile changes the order of sums). Networks that were kept before the
     # fields existed are those of the defaults. Precision auto: bfloat16 on CUDA, float32 elsewhere.
-    precision: Literal["auto", "float32", "bfloat16"] = field(default="auto", metadata={"content": "unless default"})
+    precision: Precision = field(default="auto", metadata={"content": "unless default"})
     accumulation: int = field(default=1, metadata={"content": "unless default"})
     compile: bool = field(default=False, metadata={"content": "unless default"})
     optimizer: Optimizer = field(
@@ -121,10 +122,6 @@ class Recipe:
     def one_after_another(self, processes: int) -> Recipe:
         """Return the recipe of the same steps in one process: the images of each process become parts of a batch."""
         return replace(self.over(processes), accumulation=processes * self.accumulation)
-
-    def is_mixed_on(self, device: torch.device) -> bool:
-        """Return whether products run in bfloat16; weights, sums and losses stay in float32."""
-        return self.precision == "bfloat16" or (self.precision == "auto" and device.type == "cuda")
 
     def optimizer_of(self, model: nn.Module) -> ModelOptimizer:
         """Return the optimizer of a model; refuse ``learning_rate_factors`` of layers that it does not have."""

@@ -17,12 +17,20 @@ class ModelOptimizer:
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer]) -> None:
         self.optimizers = tuple(optimizers)
 
-    def step(self, learning_rate: float) -> None:
-        """Move the parameters at this learning rate, times the factor of their group."""
+    def unscale(self, scaler: torch.amp.GradScaler) -> None:
+        """Divide the gradients by the factor of the loss."""
+        for optimizer in self.optimizers:
+            scaler.unscale_(optimizer)
+
+    def step(self, learning_rate: float, scaler: torch.amp.GradScaler) -> None:
+        """Move the parameters at this learning rate, times the factor of their group.
+
+        A scaler that is enabled skips steps whose gradients are not finite.
+        """
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate * group["learning_rate_factor"]
-            optimizer.step()
+            scaler.step(optimizer)
 
     def states(self) -> States:
         """Return the state of all parameters; those without one have had no gradient."""
