@@ -35,6 +35,7 @@ GROUPS = {
     "teacher": "regnas.teachers",
     "schedule": "regnas.schedules",
     "shrinking": "regnas.shrinkings",
+    "optimizer": "regnas.optimizers",
     "method": "regnas.methods",
     "network": "regnas.networks",
     "loss": "regnas.losses",
@@ -69,11 +70,11 @@ def all_registries() -> tuple[Registry[Any], ...]:
     from regnas.runs.baselines import BASELINES
     from regnas.search import ALGORITHMS, REWARDS
     from regnas.supernet import SUPERNETS
-    from regnas.training import SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
+    from regnas.training import OPTIMIZERS, SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
     from regnas.updates.methods import METHODS
 
     searching = (SUPERNETS, REWARDS, ALGORITHMS, BASELINES)
-    training = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS)
+    training = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, OPTIMIZERS)
     updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
     return (*searching, *training, *updating, DATASETS)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -21,6 +21,9 @@ from regnas.errors import ConfigurationError
 
 AUTO = "auto"  # the value of a key that is chosen on the search split
 TUNABLE = "tunable"  # in the metadata of a field: the grid of a key that can be "auto"
+SHORT = "short"
+# The metadata of a key that holds a component: the text "cosine" is short for { name = "cosine" }.
+IS_SHORT: Mapping[str, Any] = {SHORT: True}
 
 
 def auto_keys(tables: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -73,7 +76,7 @@ class Builder:
             if name not in table and entry.default is MISSING and entry.default_factory is MISSING:
                 self._problem(f"{_join(where, name)} is missing")
         values = {
-            name: self._value(hints[name], table[name], _join(where, name))
+            name: self._value(hints[name], _spelled_out(table[name], entry), _join(where, name))
             for name, entry in known.items()
             if name in table and not (TUNABLE in entry.metadata and table[name] == AUTO)  # its default until chosen
         }
@@ -141,6 +144,15 @@ class Builder:
 def place_of(parts: Sequence[str | int]) -> str:
     """Return the place of a pydantic error as text: ``("methods", 1, "title")`` -> ``.methods[1].title``."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+
+
+def _spelled_out(value: Any, entry: Field[Any]) -> Any:
+    """Return the table that a text is short for, if the key allows it; also inside a list."""
+    if SHORT not in entry.metadata:
+        return value
+    if isinstance(value, list):
+        return [_spelled_out(each, entry) for each in value]
+    return {"name": value} if isinstance(value, str) else value
 
 
 def _join(where: str, key: str) -> str:

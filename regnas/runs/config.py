@@ -36,6 +36,7 @@ from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_
 from regnas.supernet import SUPERNETS, InputShape, SupernetPlugin
 from regnas.supernet.imports import anchored_weights
 from regnas.training import (
+    RECIPE_PARTS,
     SCHEDULES,
     SHRINKINGS,
     SUB_NETWORKS,
@@ -214,6 +215,7 @@ def _builder(anchors: Anchors | None = None) -> Builder:
             Teacher: TEACHERS,
             Schedule: SCHEDULES,
             Shrinking: SHRINKINGS,
+            **RECIPE_PARTS,
         },
         anchors=anchors,
     )

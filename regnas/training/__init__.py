@@ -6,6 +6,7 @@ from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMulti
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
+from regnas.training.optimizers import OPTIMIZERS, Optimizer
 from regnas.training.prediction import (
     Prepared,
     gather,
@@ -17,7 +18,7 @@ from regnas.training.prediction import (
     prepare_spread_images,
     spread_images,
 )
-from regnas.training.recipe import Augmentation, Recipe
+from regnas.training.recipe import RECIPE_PARTS, Augmentation, Recipe
 from regnas.training.schedules import SCHEDULES, Schedule
 from regnas.training.shrinking import SHRINKINGS, Shrinking
 from regnas.training.side_by_side import PulledToMean, SideBySide, TwinBootstraps
@@ -28,7 +29,9 @@ from regnas.training.ties import DecayToward, Mixing, QuadraticPenalty
 from regnas.training.trainer import AfterEpoch, Trainer
 
 __all__ = [
+    "OPTIMIZERS",
     "PASSES_OF_A_STEP",
+    "RECIPE_PARTS",
     "SCHEDULES",
     "SHRINKINGS",
     "SUB_NETWORKS",
@@ -48,6 +51,7 @@ __all__ = [
     "LogitTerm",
     "Mixing",
     "Objective",
+    "Optimizer",
     "Prepared",
     "PulledToMean",
     "QuadraticPenalty",

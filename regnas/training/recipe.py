@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from regnas.components.builder import IS_SHORT
+from regnas.components.registry import Registry
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.training.cropping import random_boxes, resized_crops
+from regnas.training.optimizers import (
+    OPTIMIZERS,
+    Decayed,
+    ModelOptimizer,
+    Optimizer,
+    StochasticGradientDescent,
+    trained_parameters,
+)
+from regnas.training.precision import Precision
 
 # One cycle rises for this fraction of the training, from this fraction of the peak.
 ONE_CYCLE_RISE = 0.3
 ONE_CYCLE_START = 0.04
+# The tables of the parts that a recipe names.
+RECIPE_PARTS: dict[Any, Registry[Any]] = {Optimizer: OPTIMIZERS}
 # The schedule "step" has three steps of a third of the training, each at a tenth of the rate before.
 STEPS = 3
 STEP_FACTOR = 0.1
@@ -52,7 +65,11 @@ class Augmentation:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Stochastic gradient descent with momentum; the learning rate follows a schedule over all steps.
+    """The optimizer and its learning rate, which follows a schedule over all steps.
+
+    ``learning_rate`` is the highest one of the schedule; with ``momentum`` and ``weight_decay`` it stands beside the
+    optimizer, because every optimizer has them, and because schedules, polishing and ties to older weights use them.
+    ``optimizer`` has the keys of one optimizer alone.
 
     ``schedule``: "one_cycle" rises and falls, "cosine" falls, "step" falls to a tenth after each third of the training.
 
@@ -73,9 +90,14 @@ class Recipe:
     augmentation: Augmentation = field(default_factory=Augmentation)
     # These fields change the bits of a network (compile changes the order of sums). Networks that were kept before the
     # fields existed are those of the defaults. Precision auto: bfloat16 on CUDA, float32 elsewhere.
-    precision: Literal["auto", "float32", "bfloat16"] = field(default="auto", metadata={"content": "unless default"})
+    precision: Precision = field(default="auto", metadata={"content": "unless default"})
     accumulation: int = field(default=1, metadata={"content": "unless default"})
     compile: bool = field(default=False, metadata={"content": "unless default"})
+    optimizer: Optimizer = field(
+        default=StochasticGradientDescent(), metadata={"content": "unless default", **IS_SHORT}
+    )
+    weight_decay_on: Decayed = field(default="all", metadata={"content": "unless default"})
+    learning_rate_factors: dict[str, float] = field(default_factory=dict, metadata={"content": "unless default"})
 
     def __post_init__(self) -> None:
         if self.epochs < 0 or self.batch_size < 2:
@@ -89,6 +111,9 @@ class Recipe:
                 f"accumulation must be at least 1 and divide batch_size, got batch_size {self.batch_size} and "
                 f"accumulation {self.accumulation}"
             )
+        if not all(0 <= factor < math.inf for factor in self.learning_rate_factors.values()):
+            raise ValueError(f"learning_rate_factors must be at least 0, got {self.learning_rate_factors}")
+        self.optimizer.check(self.learning_rate, self.momentum)
 
     def over(self, processes: int) -> Recipe:
         """Return the recipe of a step of several processes, with ``batch_size`` images each."""
@@ -98,9 +123,10 @@ class Recipe:
         """Return the recipe of the same steps in one process: the images of each process become parts of a batch."""
         return replace(self.over(processes), accumulation=processes * self.accumulation)
 
-    def is_mixed_on(self, device: torch.device) -> bool:
-        """Return whether products run in bfloat16; weights, sums and losses stay in float32."""
-        return self.precision == "bfloat16" or (self.precision == "auto" and device.type == "cuda")
+    def optimizer_of(self, model: nn.Module) -> ModelOptimizer:
+        """Return the optimizer of a model; refuse ``learning_rate_factors`` of layers that it does not have."""
+        parameters = trained_parameters(model, self.weight_decay, self.weight_decay_on, self.learning_rate_factors)
+        return ModelOptimizer(self.optimizer.build(parameters, self.momentum))
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress`` 0 <= p < 1 of the training."""

@@ -7,8 +7,6 @@ draw the same order, augmentation and architectures.
 
 from __future__ import annotations
 
-import copy
-import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -19,18 +17,20 @@ import torch
 from torch import Tensor, nn
 
 from regnas.data import Preprocessing, Split
-from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted, TrainingDiverged
+from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.runtime.progress import Bar
 from regnas.runtime.randomness import Key, generator, key_to_int
 from regnas.runtime.signals import received
-from regnas.runtime.tensors import load_into
-from regnas.training.checkpoint import last_checkpoint, newest_path, remove_unnamed, save_checkpoint
+from regnas.training.checkpoint import remove_unnamed
 from regnas.training.clipping import Clipping, log_clipping
 from regnas.training.compiling import compiled
 from regnas.training.distributed import SharedStatistics, average_gradients
 from regnas.training.objective import MovesWeights, Objective, Step
+from regnas.training.precision import check_precision, half_type, products_on
+from regnas.training.readings import Readings
 from regnas.training.recipe import Recipe
+from regnas.training.state import TrainingState
 
 # Called at the end of every epoch, before its checkpoint is written, with the number of finished epochs and a copy of
 # the network as if the training ended here.
@@ -81,76 +81,65 @@ class Trainer:
         checkpoint; a training with a description logs it.
         """
         self._check_shares()
+        check_precision(self.recipe.precision, self.device)
         last = self.total_steps if until is None else until
         model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        optimizer = torch.optim.SGD(
-            model.parameters(),
-            lr=self.recipe.learning_rate,
-            momentum=self.recipe.momentum,
-            weight_decay=self.recipe.weight_decay,
-        )
-        state = _State(model, optimizer, self.recipe)
+        state = TrainingState(model, self.recipe, self.device)
         done = self.processes.in_turn(lambda: state.restore(folder))
         self._check_start(done, folder)
         if self.processes.is_main:
             remove_unnamed(folder)
         # A compiled graph would not see the shared statistics of several processes.
         compiling = self.recipe.compile and self.processes.is_single
+        readings = Readings.on(self.device)
         with (
             self.processes.speaking_once(),
             Bar(description if self.processes.is_main else "", last, done) as bar,
             torch.random.fork_rng(devices=[]),
+            products_on(self.device, self.recipe.precision),
             compiled(model, objective) if compiling else nullcontext(),
         ):
             for step in self._steps(key, range(done, last), state.averaged):
                 seed_layers(self.device, key_to_int(*key, "layers", step.index, *self._own_draws))
-                loss, norm, asked = self._step(model, optimizer, objective, step, folder)
+                readings.add(step.index, step.progress, self._step(state, objective, step))
                 state.average()
-                state.clipping = state.clipping.after(step.progress, norm)
                 epochs_done, within = divmod(step.index + 1, self.steps_per_epoch)
+                planned = within == 0 or step.index + 1 == last
+                asked = received() if self.processes.is_single else 0
+                if not (planned or asked or readings.are_due):
+                    continue
+                for reading in readings.take():
+                    state.take_note(reading, folder)
+                    bar.advance(f"loss {reading.loss:.3f}")
+                    asked = asked or reading.asked
                 if after_epoch and within == 0:
                     after_epoch(epochs_done, state.snapshot())
-                planned = within == 0 or step.index + 1 == last
                 if planned or asked:
                     if self.processes.is_main:
                         state.save(folder, step.index + 1, interrupted=not planned)
                     if asked:
                         raise Interrupted(asked)
-                bar.advance(f"loss {loss:.3f}")
         state.finish()
         if description and self.processes.is_main and done < last:
             log_clipping(description, state.clipping)
         return state.clipping
 
-    def _step(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, objective: Objective, step: Step, folder: Path
-    ) -> tuple[float, float, int]:
-        """Return the loss, the norm of its gradient, and a signal to stop or 0; the same in all processes."""
-        learning_rate = self.recipe.learning_rate_at(step.progress)
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate
-        value = 0.0
+    def _step(self, state: TrainingState, objective: Objective, step: Step) -> Tensor:
+        """Return the norm of the gradient, the loss and the signals of several processes, without waiting for them."""
+        model, half = state.model, half_type(self.recipe.precision, self.device)
+        measured = torch.zeros(1, device=self.device)
         for part, weight in _parts(step, self.recipe.accumulation):
-            with self._sharing(), torch.autocast(self.device.type, torch.bfloat16, enabled=self._mixed):
+            with self._sharing(), torch.autocast(self.device.type, half) if half else nullcontext():
                 loss = weight * objective(model, part)
-            loss.backward()  # type: ignore[no-untyped-call]
-            value += float(loss.detach())
-        asked = received()
+            state.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+            measured += loss.detach()
         if not self.processes.is_single:
-            value, asked = average_gradients(model.parameters(), value, self.processes)
-        norm = float(nn.utils.clip_grad_norm_(model.parameters(), self.recipe.clip_norm))
-        if not math.isfinite(value) or not math.isfinite(norm):
-            kept = newest_path(folder)
-            where = f"the last good checkpoint is {kept}" if kept else "no checkpoint was written yet"
-            raise TrainingDiverged(
-                f"the loss of step {step.index + 1} is {value} and its gradient {norm}; {where}. "
-                "Lower training.learning_rate or the weights of the losses."
-            )
-        optimizer.step()
-        optimizer.zero_grad()
+            measured = average_gradients(model.parameters(), measured, self.processes)
+        learning_rate = self.recipe.learning_rate_at(step.progress)
+        norm = state.step(learning_rate, self.recipe.clip_norm)
         if isinstance(objective, MovesWeights):
             objective.after_step(model, learning_rate)
-        return value, norm, asked
+        return torch.cat([norm[None], measured])
 
     def _steps(self, key: tuple[Key, ...], indices: range, averaged: dict[str, Tensor]) -> Iterator[Step]:
         order = torch.empty(0)
@@ -165,10 +154,6 @@ class Trainer:
             images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
             targets = self.split.targets[chosen].to(self.device)
             yield Step(images, targets, chosen, index, index / self.total_steps, averaged, self.processes.mean)
-
-    @property
-    def _mixed(self) -> bool:
-        return self.recipe.is_mixed_on(self.device)
 
     @property
     def _own_draws(self) -> tuple[Key, ...]:
@@ -219,63 +204,3 @@ def seed_layers(device: torch.device, seed: int) -> None:
         torch.default_generator.manual_seed(seed)
     else:
         torch.manual_seed(seed)
-
-
-class _State:
-    """The state of a training: weights, momenta, the moving average of the weights, and the clipped steps."""
-
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe) -> None:
-        self.model = model
-        self.optimizer = optimizer
-        self.ema_decay = recipe.ema_decay
-        self.averaged = self._weights() if recipe.ema_decay else {}
-        self.clipping = Clipping(recipe.clip_norm)
-
-    def average(self) -> None:
-        with torch.no_grad():
-            for name, average in self.averaged.items():
-                average.lerp_(self.model.get_parameter(name), 1 - self.ema_decay)
-
-    def save(self, folder: Path, step: int, interrupted: bool) -> None:
-        momenta = {
-            name: self.optimizer.state[parameter]["momentum_buffer"]
-            for name, parameter in self.model.named_parameters()
-            if self.optimizer.state.get(parameter, {}).get("momentum_buffer") is not None
-        }
-        parts = {"model": self.model.state_dict(), "momentum": momenta, "ema": self.averaged}
-        save_checkpoint(folder, step, {**parts, "clipping": self.clipping.tensors()}, interrupted)
-
-    def restore(self, folder: Path) -> int:
-        """Load the newest checkpoint, if any, and return the number of finished steps."""
-        checkpoint = last_checkpoint(folder)
-        if checkpoint is None:
-            return 0
-        load_into(self.model, checkpoint.part("model"), checkpoint.path)
-        momenta = checkpoint.part("momentum")
-        for name, parameter in self.model.named_parameters():
-            if name in momenta:
-                # A clone has the layout of the parameter, which determines the order of sums.
-                self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momenta[name])
-        for name, average in checkpoint.part("ema").items():
-            self.averaged[name].copy_(average)
-        self.clipping = self.clipping.restore(checkpoint.part("clipping"))
-        return checkpoint.step
-
-    def snapshot(self) -> nn.Module:
-        """Return a copy of the network as ``finish`` would leave it, without affecting the training."""
-        own = copy.deepcopy(self.model)
-        own._compiled_call_impl = None  # it would call the original
-        self._finish(own)
-        return own
-
-    def finish(self) -> None:
-        """Replace the weights by their moving average, if there is one."""
-        self._finish(self.model)
-
-    def _finish(self, model: nn.Module) -> None:
-        with torch.no_grad():
-            for name, average in self.averaged.items():
-                model.get_parameter(name).copy_(average)
-
-    def _weights(self) -> dict[str, Tensor]:
-        return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}

@@ -14,6 +14,7 @@ from regnas.errors import ArtifactError, Interrupted, TrainingDiverged
 from regnas.runtime import signals
 from regnas.training import Augmentation, DecayToward, Recipe, SingleNetwork, Step, Trainer
 from regnas.training.checkpoint import INDEX, copy_checkpoints, last_checkpoint
+from regnas.training.readings import Readings
 
 
 def split(samples=70):
@@ -180,23 +181,32 @@ def test_every_epoch_sees_every_sample_at_most_once_and_all_but_the_rest():
     assert seen[0] != seen[1]
 
 
-def test_a_loss_that_is_no_number_stops_before_the_step_and_names_the_last_good_checkpoint(tmp_path):
+@pytest.mark.parametrize("interval", [1, 20])
+def test_a_loss_that_is_no_number_stops_with_the_last_good_checkpoint(tmp_path, monkeypatch, interval):
     class Diverging:
-        def __init__(self):
-            self.before = None
-
         def __call__(self, model, step):
-            if step.index == 6:
-                self.before = state(model)
-                return SingleNetwork()(model, step) * float("nan")
-            return SingleNetwork()(model, step)
+            return SingleNetwork()(model, step) * (float("nan") if step.index == 6 else 1.0)
 
-    model, objective = network(), Diverging()
+    monkeypatch.setattr(Readings, "on", lambda device: Readings(interval))
     with pytest.raises(TrainingDiverged, match=r"loss of step 7 is nan.*step-4\.safetensors.*learning_rate") as error:
-        trainer().train(model, objective, (0,), tmp_path, "")
+        trainer().train(network(), Diverging(), (0,), tmp_path, "")
     assert error.value.exit_code == 4
-    parameters = dict(model.named_parameters())
-    assert all(torch.equal(parameters[name], objective.before[name]) for name in parameters)
+    checkpoint = last_checkpoint(tmp_path)
+    assert checkpoint.step == 4
+    assert all(tensor.isfinite().all() for tensor in checkpoint.tensors.values())
+
+
+def test_reading_at_intervals_changes_nothing(tmp_path, monkeypatch):
+    networks, counts = [], []
+    for interval in (1, 3, 20):
+        monkeypatch.setattr(Readings, "on", lambda device, interval=interval: Readings(interval))
+        networks.append(network())
+        place = tmp_path / str(interval)
+        counts.append(trainer(clip_norm=2.0).train(networks[-1], SingleNetwork(), (0,), place, ""))
+    assert same(state(networks[0]), state(networks[1]))
+    assert same(state(networks[0]), state(networks[2]))
+    assert counts[0] == counts[1] == counts[2]
+    assert 0 < counts[0].clipped < counts[0].steps
 
 
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_continues(tmp_path):

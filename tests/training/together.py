@@ -33,6 +33,7 @@ from regnas.training import (
     Trainer,
 )
 from regnas.training.distributed import SharedStatistics
+from regnas.training.optimizers import AdamW, Muon
 from regnas.training.sub_networks import Attentive, Sandwich
 from regnas.training.teachers import Mean
 from supernets.elastic_resnet import ElasticResNet
@@ -166,6 +167,12 @@ class Scenarios:
         model = network()
         start = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
         self.trained(name, model, SingleNetwork(decay=DecayToward(start, 5.0)))
+
+    def do_adamw(self, name):
+        self.trained(name, network(), SingleNetwork(), optimizer=AdamW(), learning_rate=0.01)
+
+    def do_muon(self, name):
+        self.trained(name, network(), SingleNetwork(), optimizer=Muon())
 
     def do_accumulated(self, name):
         self.trained(name, network(), SingleNetwork(), accumulation=2)

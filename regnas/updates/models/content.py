@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
 from regnas.space import Architecture
@@ -38,4 +38,7 @@ def _name(entry: Field[Any]) -> str:
 def _counts(entry: Field[Any], value: Any) -> bool:
     """Whether a field is part of the content: always, never, or only if it differs from its default."""
     counts = entry.metadata.get("content", True)
-    return value != entry.default if counts == "unless default" else bool(counts)
+    if counts != "unless default":
+        return bool(counts)
+    default = entry.default if entry.default_factory is MISSING else entry.default_factory()
+    return bool(value != default)

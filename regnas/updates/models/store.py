@@ -220,7 +220,8 @@ class ModelStore:
     def _key(self, model: Model) -> str:
         """Return the identity with the code: two classes of one name, or two versions of one class, are two models."""
         if model not in self._keys:
-            self._keys[model] = digest_of([self.identity(model), code_of(model)])
+            parts = [model, model.recipe(self)] if isinstance(model, Training) else [model]
+            self._keys[model] = digest_of([self.identity(model), code_of(parts)])
         return self._keys[model]
 
     def _folder_of(self, model: Model) -> Path:

@@ -9,6 +9,7 @@ import pytest
 from regnas.data import DataFraction
 from regnas.losses import BackwardCompatible, FocalDistillationLM, LogitDifferenceInhibition, RegressionAlleviating
 from regnas.training import Augmentation
+from regnas.training.optimizers import Muon
 from regnas.updates.models import (
     Consolidated,
     DecoupledDecay,
@@ -93,6 +94,8 @@ def test_every_part_of_a_model_is_part_of_its_identity(store):
         {"training": replace(RECIPE, augmentation=Augmentation(shift=1))},
         {"training": replace(RECIPE, accumulation=2)},
         {"training": replace(RECIPE, compile=True)},
+        {"training": replace(RECIPE, optimizer=Muon())},
+        {"training": replace(RECIPE, learning_rate_factors={"classifier": 0.1})},
     ],
     ids=str,
 )
@@ -102,7 +105,8 @@ def test_the_seed_the_data_and_the_recipe_are_part_of_the_identity(tmp_path, cha
 
 def test_choices_that_were_added_later_leave_the_identity_of_those_who_do_not_take_them():
     """What was kept before there were such choices is still found."""
-    assert not {"accumulation", "compile"} & content_of(RECIPE)["Recipe"].keys()
+    later = {"accumulation", "compile", "optimizer", "weight_decay_on", "learning_rate_factors"}
+    assert not later & content_of(RECIPE)["Recipe"].keys()
     taken = content_of(replace(RECIPE, accumulation=2, compile=True))["Recipe"]
     assert (taken["accumulation"], taken["compile"]) == (2, True)
     assert "start" not in content_of(LESSON)["Lesson"]
