@@ -5,6 +5,7 @@ from regnas.training.clipping import WARM_UP, Clipping, log_clipping
 from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMultipliers
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
+from regnas.training.learning_rates import LEARNING_RATE_SCHEDULES, LearningRateSchedule
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
 from regnas.training.optimizers import OPTIMIZERS, Optimizer
 from regnas.training.prediction import (
@@ -29,6 +30,7 @@ from regnas.training.ties import DecayToward, Mixing, QuadraticPenalty
 from regnas.training.trainer import AfterEpoch, Trainer
 
 __all__ = [
+    "LEARNING_RATE_SCHEDULES",
     "OPTIMIZERS",
     "PASSES_OF_A_STEP",
     "RECIPE_PARTS",
@@ -48,6 +50,7 @@ __all__ = [
     "ForkedTraining",
     "Given",
     "HeldOut",
+    "LearningRateSchedule",
     "LogitTerm",
     "Mixing",
     "Objective",

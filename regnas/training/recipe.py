@@ -14,6 +14,7 @@ from regnas.components.builder import IS_SHORT
 from regnas.components.registry import Registry
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.training.cropping import random_boxes, resized_crops
+from regnas.training.learning_rates import LEARNING_RATE_SCHEDULES, LearningRateSchedule, OneCycle
 from regnas.training.optimizers import (
     OPTIMIZERS,
     Decayed,
@@ -23,14 +24,11 @@ from regnas.training.optimizers import (
     trained_parameters,
 )
 
-# One cycle rises for this fraction of the training, from this fraction of the peak.
-ONE_CYCLE_RISE = 0.3
-ONE_CYCLE_START = 0.04
 # The tables of the parts that a recipe names.
-RECIPE_PARTS: dict[Any, Registry[Any]] = {Optimizer: OPTIMIZERS}
-# The schedule "step" has three steps of a third of the training, each at a tenth of the rate before.
-STEPS = 3
-STEP_FACTOR = 0.1
+RECIPE_PARTS: dict[Any, Registry[Any]] = {
+    Optimizer: OPTIMIZERS,
+    LearningRateSchedule: LEARNING_RATE_SCHEDULES,
+}
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,6 @@ class Recipe:
     optimizer, because every optimizer has them, and because schedules, polishing and ties to older weights use them.
     ``optimizer`` has the keys of one optimizer alone.
 
-    ``schedule``: "one_cycle" rises and falls, "cosine" falls, "step" falls to a tenth after each third of the training.
-
     With 0 epochs a network does not change; this is allowed only if a configuration starts from trained weights.
     ``accumulation`` is the number of parts per batch, with one backward pass per part and one optimizer step: the
     gradient of the mean over the whole batch, in the memory of a part. Batch norms use the statistics of one part at a
@@ -83,7 +79,7 @@ class Recipe:
     learning_rate: float = 0.1
     momentum: float = 0.9
     weight_decay: float = 5e-4
-    schedule: Literal["cosine", "one_cycle", "step"] = "one_cycle"
+    schedule: LearningRateSchedule = field(default=OneCycle(), metadata=IS_SHORT)
     clip_norm: float = 5.0
     ema_decay: float = 0.0
     augmentation: Augmentation = field(default_factory=Augmentation)
@@ -112,6 +108,8 @@ class Recipe:
             )
         if not all(0 <= factor < math.inf for factor in self.learning_rate_factors.values()):
             raise ValueError(f"learning_rate_factors must be at least 0, got {self.learning_rate_factors}")
+        if self.epochs:
+            self.schedule.check(self.epochs)
         self.optimizer.check(self.learning_rate, self.momentum)
 
     def over(self, processes: int) -> Recipe:
@@ -133,16 +131,4 @@ class Recipe:
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress`` 0 <= p < 1 of the training."""
-        if self.schedule == "cosine":
-            return self.learning_rate * _falling(progress)
-        if self.schedule == "step":
-            return self.learning_rate * STEP_FACTOR ** int(STEPS * progress)
-        if progress < ONE_CYCLE_RISE:
-            rise = 1 - _falling(progress / ONE_CYCLE_RISE)
-            return self.learning_rate * (ONE_CYCLE_START + (1 - ONE_CYCLE_START) * rise)
-        return self.learning_rate * _falling((progress - ONE_CYCLE_RISE) / (1 - ONE_CYCLE_RISE))
-
-
-def _falling(progress: float) -> float:
-    """Return half a cosine, which falls from 1 to 0."""
-    return 0.5 * (1 + math.cos(math.pi * progress))
+        return self.learning_rate * self.schedule.factor(progress, self.epochs)
