@@ -215,7 +215,7 @@ def _wanted_polishing(
 def check_curriculum(values: Config, space: SearchSpace) -> None:
     """Refuse a curriculum that does not fit the space."""
     try:
-        values.curriculum.check(space, values.training.ema_decay)
+        values.curriculum.check(space, values.training.weight_averaging.keeps)
     except ValueError as error:
         raise ConfigurationError(f"curriculum: {error}") from None
 

@@ -1,5 +1,6 @@
 """Training of supernets and of single networks."""
 
+from regnas.training.averaging import AVERAGINGS, Averaging
 from regnas.training.calibration import batches_of, calibrate, calibration_count, group_batch_size, parts_of, settle
 from regnas.training.clipping import WARM_UP, Clipping, log_clipping
 from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMultipliers
@@ -30,6 +31,7 @@ from regnas.training.ties import DecayToward, Mixing, QuadraticPenalty
 from regnas.training.trainer import AfterEpoch, Trainer
 
 __all__ = [
+    "AVERAGINGS",
     "LEARNING_RATE_SCHEDULES",
     "OPTIMIZERS",
     "PASSES_OF_A_STEP",
@@ -41,6 +43,7 @@ __all__ = [
     "WARM_UP",
     "AfterEpoch",
     "Augmentation",
+    "Averaging",
     "Clipping",
     "ConstrainedObjective",
     "Curriculum",

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from regnas.components.builder import IS_SHORT
 from regnas.components.registry import Registry
 from regnas.runtime.processes import SINGLE, Processes
+from regnas.training.averaging import AVERAGINGS, Averaging, MovingAverage, NoAveraging
+from regnas.training.clipping import ClipNorm
 from regnas.training.cropping import random_boxes, resized_crops
 from regnas.training.learning_rates import LEARNING_RATE_SCHEDULES, LearningRateSchedule, OneCycle
 from regnas.training.optimizers import (
@@ -28,6 +30,7 @@ from regnas.training.optimizers import (
 RECIPE_PARTS: dict[Any, Registry[Any]] = {
     Optimizer: OPTIMIZERS,
     LearningRateSchedule: LEARNING_RATE_SCHEDULES,
+    Averaging: AVERAGINGS,
 }
 
 
@@ -80,7 +83,7 @@ class Recipe:
     momentum: float = 0.9
     weight_decay: float = 5e-4
     schedule: LearningRateSchedule = field(default=OneCycle(), metadata=IS_SHORT)
-    clip_norm: float = 5.0
+    clip_norm: ClipNorm = 5.0
     ema_decay: float = 0.0
     augmentation: Augmentation = field(default_factory=Augmentation)
     # These fields change the bits of a network (compile changes the order of sums). Networks that were kept before the
@@ -92,6 +95,7 @@ class Recipe:
         default=StochasticGradientDescent(), metadata={"content": "unless default", **IS_SHORT}
     )
     weight_decay_on: Decayed = field(default="all", metadata={"content": "unless default"})
+    averaging: Averaging = field(default=NoAveraging(), metadata={"content": "unless default", **IS_SHORT})
     learning_rate_factors: dict[str, float] = field(default_factory=dict, metadata={"content": "unless default"})
 
     def __post_init__(self) -> None:
@@ -108,6 +112,8 @@ class Recipe:
             )
         if not all(0 <= factor < math.inf for factor in self.learning_rate_factors.values()):
             raise ValueError(f"learning_rate_factors must be at least 0, got {self.learning_rate_factors}")
+        if self.ema_decay and self.averaging.keeps:
+            raise ValueError("ema_decay must be 0 if averaging is set, got both. Remove one of them.")
         if self.epochs:
             self.schedule.check(self.epochs)
         self.optimizer.check(self.learning_rate, self.momentum)
@@ -123,6 +129,11 @@ class Recipe:
     def is_mixed_on(self, device: torch.device) -> bool:
         """Return whether products run in bfloat16; weights, sums and losses stay in float32."""
         return self.precision == "bfloat16" or (self.precision == "auto" and device.type == "cuda")
+
+    @property
+    def weight_averaging(self) -> Averaging:
+        """The averaging; ``ema_decay`` is short for a moving average."""
+        return MovingAverage(self.ema_decay) if self.ema_decay else self.averaging
 
     def optimizer_of(self, model: nn.Module) -> ModelOptimizer:
         """Return the optimizer of a model; refuse ``learning_rate_factors`` of layers that it does not have."""

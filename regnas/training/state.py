@@ -22,20 +22,18 @@ OPTIMIZER_PART = "optimizer"
 
 
 class TrainingState:
-    """Weights, the state of the optimizer, the moving average of the weights, and the clipped steps."""
+    """Weights, the state of the optimizer, the averages of the weights, and the clipped steps."""
 
     def __init__(self, model: nn.Module, optimizer: ModelOptimizer, recipe: Recipe) -> None:
         self.model = model
         self.optimizer = optimizer
-        self.ema_decay = recipe.ema_decay
-        self.averaged = self._weights() if recipe.ema_decay else {}
+        self.averaging = recipe.weight_averaging
+        self.averaged = self._weights() if self.averaging.keeps else {}
         self.clipping = Clipping(recipe.clip_norm)
 
-    def average(self) -> None:
-        """Update the moving average after a step."""
-        with torch.no_grad():
-            for name, average in self.averaged.items():
-                average.lerp_(self.model.get_parameter(name), 1 - self.ema_decay)
+    def average(self, steps: int, progress: float) -> None:
+        """Update the averages after this many steps."""
+        self.averaging.update(self.averaged, self.model, steps, progress)
 
     def save(self, folder: Path, step: int, interrupted: bool) -> None:
         """Write a checkpoint after this many steps."""
@@ -69,7 +67,7 @@ class TrainingState:
         return own
 
     def finish(self) -> None:
-        """Replace the weights by their moving average, if there is one."""
+        """Replace the weights by their averages, if there are any."""
         self._finish(self.model)
 
     def _finish(self, model: nn.Module) -> None:

@@ -100,7 +100,7 @@ class Trainer:
             for step in self._steps(key, range(done, last), state.averaged):
                 seed_layers(self.device, key_to_int(*key, "layers", step.index, *self._own_draws))
                 loss, norm, asked = self._step(model, optimizer, objective, step, folder)
-                state.average()
+                state.average(step.index + 1, step.progress)
                 state.clipping = state.clipping.after(step.progress, norm)
                 epochs_done, within = divmod(step.index + 1, self.steps_per_epoch)
                 if after_epoch and within == 0:
