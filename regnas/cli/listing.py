@@ -36,6 +36,8 @@ GROUPS = {
     "schedule": "regnas.schedules",
     "shrinking": "regnas.shrinkings",
     "optimizer": "regnas.optimizers",
+    "learning-rate schedule": "regnas.learning_rate_schedules",
+    "averaging": "regnas.averagings",
     "method": "regnas.methods",
     "network": "regnas.networks",
     "loss": "regnas.losses",
@@ -70,11 +72,19 @@ def all_registries() -> tuple[Registry[Any], ...]:
     from regnas.runs.baselines import BASELINES
     from regnas.search import ALGORITHMS, REWARDS
     from regnas.supernet import SUPERNETS
-    from regnas.training import OPTIMIZERS, SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
+    from regnas.training import (
+        AVERAGINGS,
+        LEARNING_RATE_SCHEDULES,
+        OPTIMIZERS,
+        SCHEDULES,
+        SHRINKINGS,
+        SUB_NETWORKS,
+        TEACHERS,
+    )
     from regnas.updates.methods import METHODS
 
     searching = (SUPERNETS, REWARDS, ALGORITHMS, BASELINES)
-    training = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, OPTIMIZERS)
+    training = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, OPTIMIZERS, LEARNING_RATE_SCHEDULES, AVERAGINGS)
     updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
     return (*searching, *training, *updating, DATASETS)
 

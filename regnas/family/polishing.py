@@ -9,7 +9,7 @@ points that exceed it. Held-out images decide whether this point replaces the un
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from regnas.runtime.randomness import Key
 from regnas.search import Measures, Reward, excess_over, violation_of
 from regnas.search.evaluation import Evaluator
 from regnas.space import Architecture, SearchSpace
-from regnas.training import Curriculum, Ends, ForkedTraining, Given, SupernetObjective, TeachingTerm, Trainer
+from regnas.training import Curriculum, Ends, ForkedTraining, Given, Recipe, SupernetObjective, TeachingTerm, Trainer
 from regnas.training.schedules import Ramp
 from regnas.training.teachers import Largest, Mean
 
@@ -71,6 +71,13 @@ class Polishing:
             raise ValueError(f"held_out must be at least 0 and below 1, got {self.held_out:g}")
         if Curriculum(lessons=self.lessons).supernets_before:
             raise ValueError('teachers of [polish] must not be "ensemble", got it. Use it in [curriculum].')
+
+    def recipe(self, training: Recipe) -> Recipe:
+        """Return the recipe of ``[training]`` with the epochs and the learning rate of polishing."""
+        try:
+            return replace(training, epochs=self.epochs, learning_rate=self.learning_rate)
+        except ValueError as error:
+            raise ValueError(f"polish: the recipe of [training] must fit polishing, got: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,8 @@ class Config:
         check_calibration(self.calibration_images)
         if not self.training.epochs and not self.weights:
             raise ValueError("training: epochs must be at least 1, unless weights names an imported supernet")
+        if self.polish is not None:
+            self.polish.recipe(self.training)
         for label, baseline in self.baselines.items():
             check_baseline(label, baseline, trains=self.training.epochs > 0)
         check_chosen(self.chosen, self.baselines, "baselines")

@@ -203,7 +203,10 @@ def _wanted_polishing(
         return None if known is None else WantedPolishing(known["settings"], known["alpha"])
     settings = copy.deepcopy(known["settings"]) if known else {}
     change(settings, request.changes)
-    parse_polish(settings)
+    try:
+        parse_polish(settings).recipe(config.values.training)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
     if request.alpha is not None and not 0 <= request.alpha <= 1:
         raise ConfigurationError(f"alpha must be between 0 (accuracy) and 1 (agreement), got {request.alpha:g}")
     return WantedPolishing(settings, request.alpha)
@@ -212,7 +215,7 @@ def _wanted_polishing(
 def check_curriculum(values: Config, space: SearchSpace) -> None:
     """Refuse a curriculum that does not fit the space."""
     try:
-        values.curriculum.check(space, values.training.ema_decay)
+        values.curriculum.check(space, values.training.weight_averaging.keeps)
     except ValueError as error:
         raise ConfigurationError(f"curriculum: {error}") from None
 

@@ -110,11 +110,7 @@ def polish_family(job: Job, supernet: nn.Module, members: Mapping[str, Architect
     if job.polishing is None:
         return None
     values, settings = job.config.values, job.polishing.settings
-    recipe = replace(
-        values.training.one_after_another(job.folder.processes),  # the supernet's steps, by one process
-        epochs=settings.epochs,
-        learning_rate=settings.learning_rate,
-    )
+    recipe = settings.recipe(values.training.one_after_another(job.folder.processes))  # the supernet's steps
     polisher = Polisher(
         settings=settings,
         trainer=Trainer(recipe, job.splits.train, job.splits.preprocessing, job.device),

@@ -1,10 +1,12 @@
 """Training of supernets and of single networks."""
 
+from regnas.training.averaging import AVERAGINGS, Averaging
 from regnas.training.calibration import batches_of, calibrate, calibration_count, group_batch_size, parts_of, settle
 from regnas.training.clipping import WARM_UP, Clipping, log_clipping
 from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMultipliers
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
+from regnas.training.learning_rates import LEARNING_RATE_SCHEDULES, LearningRateSchedule
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
 from regnas.training.optimizers import OPTIMIZERS, Optimizer
 from regnas.training.prediction import (
@@ -29,6 +31,8 @@ from regnas.training.ties import DecayToward, Mixing, QuadraticPenalty
 from regnas.training.trainer import AfterEpoch, Trainer
 
 __all__ = [
+    "AVERAGINGS",
+    "LEARNING_RATE_SCHEDULES",
     "OPTIMIZERS",
     "PASSES_OF_A_STEP",
     "RECIPE_PARTS",
@@ -39,6 +43,7 @@ __all__ = [
     "WARM_UP",
     "AfterEpoch",
     "Augmentation",
+    "Averaging",
     "Clipping",
     "ConstrainedObjective",
     "Curriculum",
@@ -48,6 +53,7 @@ __all__ = [
     "ForkedTraining",
     "Given",
     "HeldOut",
+    "LearningRateSchedule",
     "LogitTerm",
     "Mixing",
     "Objective",

@@ -7,16 +7,32 @@ most steps are clipped, the training does not minimize the configured mixture.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import PlainValidator
 from torch import Tensor
 
 # The first steps of a network with random weights are large with any loss. The same warm-up for every schedule: the
 # rise of one cycle is longer and ends at the highest learning rate, where clipping matters most.
 WARM_UP = 0.05
+
+NO_CLIPPING = "none"
+
+
+def parse_clip_norm(value: object) -> float:
+    """Return the number, or infinity for "none"."""
+    if value == NO_CLIPPING:
+        return math.inf
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError(f'clip_norm must be a positive number, or "{NO_CLIPPING}"')
+    return float(value)
+
+
+ClipNorm = Annotated[float, PlainValidator(parse_clip_norm)]
 
 log = logging.getLogger("regnas")
 
@@ -40,11 +56,14 @@ class Clipping:
         return Clipping(self.clip_norm, self.steps + 1, self.clipped + (norm > self.clip_norm))
 
     def to_json(self) -> dict[str, Any]:
-        return {"clip_norm": self.clip_norm, "steps": self.steps, "clipped": self.clipped, "share": self.share}
+        """Return the counts for a file; JSON has no infinity."""
+        limit = self.clip_norm if math.isfinite(self.clip_norm) else None
+        return {"clip_norm": limit, "steps": self.steps, "clipped": self.clipped, "share": self.share}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Clipping:
-        return cls(float(values["clip_norm"]), int(values["steps"]), int(values["clipped"]))
+        limit = values["clip_norm"]
+        return cls(math.inf if limit is None else float(limit), int(values["steps"]), int(values["clipped"]))
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the counts as a tensor, for a checkpoint."""
@@ -58,6 +77,8 @@ class Clipping:
         return Clipping(self.clip_norm, steps, clipped)
 
     def __str__(self) -> str:
+        if math.isinf(self.clip_norm):
+            return "gradients are not clipped"
         return f"clipped {100 * self.share:.1f} % of {self.steps:,} steps after warm-up (clip_norm {self.clip_norm:g})"
 
 

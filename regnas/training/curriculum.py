@@ -54,12 +54,14 @@ class Curriculum:
         if self.fork is None:
             raise ValueError("interpolation needs a lesson whose schedule begins after the start of the training")
 
-    def check(self, space: SearchSpace, ema_decay: float) -> None:
+    def check(self, space: SearchSpace, averages: bool) -> None:
         """Raise a ``ValueError`` for settings that this space or recipe does not support."""
         self.shrinking.check(space)
         for name, lesson in self.lessons.items():
-            if isinstance(lesson.teacher, MovingAverage) and not ema_decay:
-                raise ValueError(f"lessons.{name}: teacher moving_average needs training.ema_decay above 0")
+            if isinstance(lesson.teacher, MovingAverage) and not averages:
+                raise ValueError(
+                    f"lessons.{name}: teacher moving_average needs training.ema_decay above 0 or training.averaging"
+                )
 
     @property
     def supernets_before(self) -> int:

@@ -13,7 +13,10 @@ from torch import Tensor, nn
 from regnas.components.builder import IS_SHORT
 from regnas.components.registry import Registry
 from regnas.runtime.processes import SINGLE, Processes
+from regnas.training.averaging import AVERAGINGS, Averaging, MovingAverage, NoAveraging
+from regnas.training.clipping import ClipNorm
 from regnas.training.cropping import random_boxes, resized_crops
+from regnas.training.learning_rates import LEARNING_RATE_SCHEDULES, LearningRateSchedule, OneCycle
 from regnas.training.optimizers import (
     OPTIMIZERS,
     Decayed,
@@ -24,14 +27,12 @@ from regnas.training.optimizers import (
 )
 from regnas.training.precision import Precision
 
-# One cycle rises for this fraction of the training, from this fraction of the peak.
-ONE_CYCLE_RISE = 0.3
-ONE_CYCLE_START = 0.04
 # The tables of the parts that a recipe names.
-RECIPE_PARTS: dict[Any, Registry[Any]] = {Optimizer: OPTIMIZERS}
-# The schedule "step" has three steps of a third of the training, each at a tenth of the rate before.
-STEPS = 3
-STEP_FACTOR = 0.1
+RECIPE_PARTS: dict[Any, Registry[Any]] = {
+    Optimizer: OPTIMIZERS,
+    LearningRateSchedule: LEARNING_RATE_SCHEDULES,
+    Averaging: AVERAGINGS,
+}
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,6 @@ class Recipe:
     optimizer, because every optimizer has them, and because schedules, polishing and ties to older weights use them.
     ``optimizer`` has the keys of one optimizer alone.
 
-    ``schedule``: "one_cycle" rises and falls, "cosine" falls, "step" falls to a tenth after each third of the training.
-
     With 0 epochs a network does not change; this is allowed only if a configuration starts from trained weights.
     ``accumulation`` is the number of parts per batch, with one backward pass per part and one optimizer step: the
     gradient of the mean over the whole batch, in the memory of a part. Batch norms use the statistics of one part at a
@@ -84,8 +83,8 @@ class Recipe:
     learning_rate: float = 0.1
     momentum: float = 0.9
     weight_decay: float = 5e-4
-    schedule: Literal["cosine", "one_cycle", "step"] = "one_cycle"
-    clip_norm: float = 5.0
+    schedule: LearningRateSchedule = field(default=OneCycle(), metadata=IS_SHORT)
+    clip_norm: ClipNorm = 5.0
     ema_decay: float = 0.0
     augmentation: Augmentation = field(default_factory=Augmentation)
     # These fields change the bits of a network (compile changes the order of sums). Networks that were kept before the
@@ -97,6 +96,7 @@ class Recipe:
         default=StochasticGradientDescent(), metadata={"content": "unless default", **IS_SHORT}
     )
     weight_decay_on: Decayed = field(default="all", metadata={"content": "unless default"})
+    averaging: Averaging = field(default=NoAveraging(), metadata={"content": "unless default", **IS_SHORT})
     learning_rate_factors: dict[str, float] = field(default_factory=dict, metadata={"content": "unless default"})
 
     def __post_init__(self) -> None:
@@ -113,6 +113,10 @@ class Recipe:
             )
         if not all(0 <= factor < math.inf for factor in self.learning_rate_factors.values()):
             raise ValueError(f"learning_rate_factors must be at least 0, got {self.learning_rate_factors}")
+        if self.ema_decay and self.averaging.keeps:
+            raise ValueError("ema_decay must be 0 if averaging is set, got both. Remove one of them.")
+        if self.epochs:
+            self.schedule.check(self.epochs)
         self.optimizer.check(self.learning_rate, self.momentum)
 
     def over(self, processes: int) -> Recipe:
@@ -123,6 +127,11 @@ class Recipe:
         """Return the recipe of the same steps in one process: the images of each process become parts of a batch."""
         return replace(self.over(processes), accumulation=processes * self.accumulation)
 
+    @property
+    def weight_averaging(self) -> Averaging:
+        """The averaging; ``ema_decay`` is short for a moving average."""
+        return MovingAverage(self.ema_decay) if self.ema_decay else self.averaging
+
     def optimizer_of(self, model: nn.Module) -> ModelOptimizer:
         """Return the optimizer of a model; refuse ``learning_rate_factors`` of layers that it does not have."""
         parameters = trained_parameters(model, self.weight_decay, self.weight_decay_on, self.learning_rate_factors)
@@ -130,16 +139,4 @@ class Recipe:
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress`` 0 <= p < 1 of the training."""
-        if self.schedule == "cosine":
-            return self.learning_rate * _falling(progress)
-        if self.schedule == "step":
-            return self.learning_rate * STEP_FACTOR ** int(STEPS * progress)
-        if progress < ONE_CYCLE_RISE:
-            rise = 1 - _falling(progress / ONE_CYCLE_RISE)
-            return self.learning_rate * (ONE_CYCLE_START + (1 - ONE_CYCLE_START) * rise)
-        return self.learning_rate * _falling((progress - ONE_CYCLE_RISE) / (1 - ONE_CYCLE_RISE))
-
-
-def _falling(progress: float) -> float:
-    """Return half a cosine, which falls from 1 to 0."""
-    return 0.5 * (1 + math.cos(math.pi * progress))
+        return self.learning_rate * self.schedule.factor(progress, self.epochs)

@@ -27,13 +27,13 @@ MOST_SKIPPED = 32
 
 
 class TrainingState:
-    """Weights, the state of the optimizer, the moving average of the weights, the scale of the loss, clipped steps."""
+    """Weights, the state of the optimizer, the averages of the weights, the scale of the loss, and the clipped steps."""
 
     def __init__(self, model: nn.Module, recipe: Recipe, device: torch.device) -> None:
         self.model = model
         self.optimizer = recipe.optimizer_of(model)
-        self.ema_decay = recipe.ema_decay
-        self.averaged = self._weights() if recipe.ema_decay else {}
+        self.averaging = recipe.weight_averaging
+        self.averaged = self._weights() if self.averaging.keeps else {}
         self.scaler = torch.amp.GradScaler(device.type, enabled=needs_scaling(recipe.precision))
         self.clipping = Clipping(recipe.clip_norm)
         self._skipped = 0  # steps in a row
@@ -66,11 +66,9 @@ class TrainingState:
             "Lower training.learning_rate or the weights of the losses."
         )
 
-    def average(self) -> None:
-        """Update the moving average after a step."""
-        with torch.no_grad():
-            for name, average in self.averaged.items():
-                average.lerp_(self.model.get_parameter(name), 1 - self.ema_decay)
+    def average(self, steps: int, progress: float) -> None:
+        """Update the averages after this many steps."""
+        self.averaging.update(self.averaged, self.model, steps, progress)
 
     def save(self, folder: Path, step: int, interrupted: bool) -> None:
         """Write a checkpoint after this many steps."""
@@ -107,7 +105,7 @@ class TrainingState:
         return own
 
     def finish(self) -> None:
-        """Replace the weights by their moving average, if there is one."""
+        """Replace the weights by their averages, if there are any."""
         self._finish(self.model)
 
     def _finish(self, model: nn.Module) -> None:

@@ -102,7 +102,7 @@ class Trainer:
             for step in self._steps(key, range(done, last), state.averaged):
                 seed_layers(self.device, key_to_int(*key, "layers", step.index, *self._own_draws))
                 readings.add(step.index, step.progress, self._step(state, objective, step))
-                state.average()
+                state.average(step.index + 1, step.progress)
                 epochs_done, within = divmod(step.index + 1, self.steps_per_epoch)
                 planned = within == 0 or step.index + 1 == last
                 asked = received() if self.processes.is_single else 0

@@ -19,7 +19,17 @@ from regnas.runs.config import Config, Machine, SearchSettings
 from regnas.runs.tables import presets
 from regnas.search import ALGORITHMS, REWARDS
 from regnas.supernet import SUPERNETS
-from regnas.training import OPTIMIZERS, SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS, Curriculum, Recipe
+from regnas.training import (
+    AVERAGINGS,
+    LEARNING_RATE_SCHEDULES,
+    OPTIMIZERS,
+    SCHEDULES,
+    SHRINKINGS,
+    SUB_NETWORKS,
+    TEACHERS,
+    Curriculum,
+    Recipe,
+)
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import METHODS
 from regnas.updates.methods.chain import Release
@@ -29,7 +39,7 @@ from tests.docs.markdown import ROOT, prose_of, rows_of, sections_of
 CONFIGURATION = sections_of(ROOT / "docs" / "configuration.md")
 REGISTRIES: list[Mapping[str, Any]] = [
     *(BASELINES, METHODS, DATASETS, NETWORKS, LOSSES, FEATURE_LOSSES, REWARDS, ALGORITHMS),
-    *(SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, SUPERNETS, OPTIMIZERS),
+    *(SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, SUPERNETS, OPTIMIZERS, LEARNING_RATE_SCHEDULES, AVERAGINGS),
 ]
 TABLES = {
     "`regnas run`": Config,
@@ -48,7 +58,7 @@ COMPONENTS: dict[str, Mapping[str, Any]] = {
     "Methods and baselines": {**BASELINES, **METHODS},
     "Losses of a lesson": LOSSES,
     "`[search]`": {**REWARDS, **ALGORITHMS},
-    "`[training]` and `[fine_tuning]`": OPTIMIZERS,
+    "`[training]` and `[fine_tuning]`": {**OPTIMIZERS, **LEARNING_RATE_SCHEDULES, **AVERAGINGS},
     "`[curriculum]`": {**SUB_NETWORKS, **TEACHERS, **SCHEDULES, **SHRINKINGS},
 }
 # A key, a mark if it can be "auto", and its default: `weight`* (1.0)

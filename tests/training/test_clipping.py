@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 
 import pytest
 import torch
 from torch import nn
 
+from regnas.components.builder import Builder
 from regnas.errors import Interrupted
 from regnas.runtime import signals
-from regnas.training import Clipping, SingleNetwork
+from regnas.training import RECIPE_PARTS, Clipping, Recipe, SingleNetwork
 from regnas.training.checkpoint import last_checkpoint, save_checkpoint
 from tests.training.test_trainer import StopAt, network, same, state, trainer
 
@@ -80,6 +83,27 @@ def test_a_training_with_a_description_logs_one_line_and_one_that_is_loaded_none
     for _ in range(2):
         trainer(clip_norm=2.0).train(Single(), WithNorms(None), (0,), tmp_path / "told", "train it")
     assert caplog.messages == ["train it: clipped 36.4 % of 11 steps after warm-up (clip_norm 2)"]
+
+
+def test_without_clipping_no_step_is_shortened_and_the_record_is_json(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "regnas")
+    builder = Builder(RECIPE_PARTS)
+    recipe = builder.record(Recipe, {"clip_norm": "none"}, "training")
+    model = Single()
+    settings = {"momentum": 0.0, "weight_decay": 0.0, "ema_decay": 0.0}
+    run = trainer(clip_norm=recipe.clip_norm, **settings)
+    found = run.train(model, WithNorms(None), (0,), tmp_path, "train it")
+    steps = [run.recipe.learning_rate_at(index / 12) * norm for index, norm in enumerate(NORMS)]
+    assert float(model.weight.detach()) == pytest.approx(-sum(steps), rel=1e-5)
+    assert Clipping.from_json(json.loads(json.dumps(found.to_json(), allow_nan=False))) == found
+    assert caplog.messages == ["train it: gradients are not clipped"]
+
+
+@pytest.mark.parametrize("value", ["off", 0, -1.0, True, math.inf])
+def test_other_limits_are_refused(value):
+    builder = Builder(RECIPE_PARTS)
+    builder.record(Recipe, {"clip_norm": value}, "training")
+    assert 'clip_norm must be a positive number, or "none"' in builder.problems[0]
 
 
 # The end of an epoch

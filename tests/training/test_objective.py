@@ -166,8 +166,8 @@ def test_the_multiply_adds_of_a_step():
 def test_a_curriculum_refuses_what_it_cannot_do():
     lessons = {"average": TeachingTerm(MovingAverage(), FOCAL)}
     with pytest.raises(ValueError, match=r"lessons\.average: teacher moving_average needs training\.ema_decay above 0"):
-        Curriculum(lessons=lessons).check(SPACE, ema_decay=0.0)
-    Curriculum(lessons=lessons).check(SPACE, ema_decay=0.9)
+        Curriculum(lessons=lessons).check(SPACE, averages=False)
+    Curriculum(lessons=lessons).check(SPACE, averages=True)
     with pytest.raises(ValueError, match="weight must be at least 0, got -1"):
         TeachingTerm(Mean(), FOCAL, -1.0)
 

@@ -12,6 +12,7 @@ from regnas.components.builder import Builder
 from regnas.errors import ConfigurationError, Interrupted
 from regnas.runtime import signals
 from regnas.training import RECIPE_PARTS, Recipe, SideBySide, SingleNetwork
+from regnas.training.learning_rates import Cosine
 from regnas.training.optimizers import AdamW, Muon, StochasticGradientDescent
 from regnas.training.optimizers.muon import as_matrix
 from regnas.training.optimizers.parameters import matches, trained_parameters
@@ -130,7 +131,7 @@ def test_a_step_of_muon_has_the_singular_vectors_of_the_gradient_and_singular_va
         name: torch.randn(Layers().get_parameter(name).shape, generator=torch.Generator().manual_seed(4))
         for name in MATRICES
     }
-    one_step = {"epochs": 1, "batch_size": 64, "learning_rate": 1.0, "ema_decay": 0.0, "schedule": "cosine"}
+    one_step = {"epochs": 1, "batch_size": 64, "learning_rate": 1.0, "ema_decay": 0.0, "schedule": Cosine()}
     model = Layers()
     trainer(optimizer=Muon(nesterov=False), momentum=0.0, weight_decay=0.0, clip_norm=math.inf, **one_step).train(
         model,

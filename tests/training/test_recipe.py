@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from regnas.training import Augmentation, Recipe
+from regnas.training.learning_rates import Cosine, OneCycle, Steps
 
 
 def test_cosine_starts_at_the_top_and_ends_at_nothing():
-    recipe = Recipe(learning_rate=0.4, schedule="cosine")
+    recipe = Recipe(learning_rate=0.4, schedule=Cosine())
     assert recipe.learning_rate_at(0.0) == pytest.approx(0.4)
     assert recipe.learning_rate_at(0.5) == pytest.approx(0.2)
     assert recipe.learning_rate_at(0.25) == pytest.approx(0.2 * (1 + math.cos(math.pi / 4)))
@@ -18,7 +19,7 @@ def test_cosine_starts_at_the_top_and_ends_at_nothing():
 
 
 def test_one_cycle_rises_for_three_tenths_and_falls_for_the_rest():
-    recipe = Recipe(learning_rate=0.5, schedule="one_cycle")
+    recipe = Recipe(learning_rate=0.5, schedule=OneCycle())
     assert recipe.learning_rate_at(0.0) == pytest.approx(0.02)
     assert recipe.learning_rate_at(0.15) == pytest.approx((0.02 + 0.5) / 2)
     assert recipe.learning_rate_at(0.3) == pytest.approx(0.5)
@@ -28,7 +29,7 @@ def test_one_cycle_rises_for_three_tenths_and_falls_for_the_rest():
 
 def test_steps_fall_to_a_tenth_after_each_third():
     """As 90 epochs at 0.1 that fall every 30 epochs, also exactly where an epoch begins."""
-    recipe = Recipe(learning_rate=0.1, schedule="step")
+    recipe = Recipe(learning_rate=0.1, schedule=Steps())
     rates = [recipe.learning_rate_at(epoch / 90) for epoch in range(90)]
     assert rates == pytest.approx([0.1] * 30 + [0.01] * 30 + [0.001] * 30)
     steps = 90 * 1251

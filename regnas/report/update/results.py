@@ -33,7 +33,7 @@ class NoiseFloor:
 class ClippedSteps:
     """The steps after the warm-up, and those among them whose gradients were clipped."""
 
-    clip_norm: float
+    clip_norm: float | None  # None: gradients were not clipped
     steps: int
     clipped: int
     share: float

@@ -34,8 +34,7 @@ class ClippedTraining:
     @property
     def result(self) -> TrainingClipping:
         """The counts for the results of an update."""
-        found = self.clipping
-        counts = None if found is None else ClippedSteps(found.clip_norm, found.steps, found.clipped, found.share)
+        counts = None if self.clipping is None else ClippedSteps(**self.clipping.to_json())
         return TrainingClipping(self.method, self.training, self.seed, counts)
 
 

@@ -10,13 +10,19 @@ from regnas.space import Architecture
 
 
 def content_of(value: Any, inner: Callable[[Any], Any | None] = lambda _: None) -> Any:
-    """Return a JSON value with the names of the classes and all fields; ``inner`` may replace a part by its digest."""
+    """Return a JSON value with the names of the classes and all fields; ``inner`` may replace a part by its digest.
+
+    A class that replaced a plain value keeps it as ``content_of_default``, the content of its default.
+    """
     replaced = inner(value)
     if replaced is not None:
         return replaced
     if isinstance(value, Architecture):
         return {"Architecture": value.to_json()}
     if is_dataclass(value) and not isinstance(value, type):
+        former = getattr(type(value), "content_of_default", None)
+        if former is not None and value == type(value)():
+            return former
         told = [entry for entry in fields(value) if entry.init and _counts(entry, getattr(value, entry.name))]
         held = {_name(entry): content_of(getattr(value, entry.name), inner) for entry in told}
         return {getattr(type(value), "content_name", type(value).__name__): held}
