@@ -16,6 +16,7 @@ tensor(0.1700)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from torch import Tensor
@@ -80,6 +81,15 @@ FEATURE_LOSSES: Registry[type[FeatureLoss]] = Registry(
     },
 )
 
+
+def needs_single_labels(losses: Iterable[Loss | FeatureLoss]) -> str:
+    """Return the name of the first loss that cannot take images that were mixed from two; "" if all can."""
+    for loss in losses:
+        if not getattr(loss, "mixes_labels", False):
+            return LOSSES.name_of(loss) or FEATURE_LOSSES.name_of(loss) or type(loss).__name__
+    return ""
+
+
 __all__ = [
     "FEATURE_LOSSES",
     "LOSSES",
@@ -106,5 +116,6 @@ __all__ = [
     "SymmetricDivergence",
     "cost_ratio_decision",
     "match",
+    "needs_single_labels",
     "on_known_classes",
 ]

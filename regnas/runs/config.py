@@ -10,6 +10,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import PlainValidator
 
+from regnas.augmentations import AUGMENTATIONS, Augmentation
 from regnas.components.builder import Builder
 from regnas.components.paths import Anchors, path_key
 from regnas.components.rate import Rate, format_rate
@@ -204,6 +205,7 @@ def parse_polish(table: Mapping[str, Any]) -> Polishing:
 def _builder(anchors: Anchors | None = None) -> Builder:
     return Builder(
         {
+            Augmentation: AUGMENTATIONS,
             DataSet: DATASETS,
             SupernetPlugin: SUPERNETS,
             Loss: LOSSES,

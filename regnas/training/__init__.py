@@ -5,6 +5,7 @@ from regnas.training.clipping import WARM_UP, Clipping, log_clipping
 from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMultipliers
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
+from regnas.training.image_sizes import check_sizes
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
 from regnas.training.prediction import (
     Prepared,
@@ -17,7 +18,7 @@ from regnas.training.prediction import (
     prepare_spread_images,
     spread_images,
 )
-from regnas.training.recipe import Augmentation, Recipe
+from regnas.training.recipe import Recipe
 from regnas.training.schedules import SCHEDULES, Schedule
 from regnas.training.shrinking import SHRINKINGS, Shrinking
 from regnas.training.side_by_side import PulledToMean, SideBySide, TwinBootstraps
@@ -35,7 +36,6 @@ __all__ = [
     "TEACHERS",
     "WARM_UP",
     "AfterEpoch",
-    "Augmentation",
     "Clipping",
     "ConstrainedObjective",
     "Curriculum",
@@ -67,6 +67,7 @@ __all__ = [
     "batches_of",
     "calibrate",
     "calibration_count",
+    "check_sizes",
     "gather",
     "group_batch_size",
     "log_clipping",

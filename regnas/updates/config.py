@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from regnas.augmentations import AUGMENTATIONS, Augmentation
 from regnas.components.builder import Builder
 from regnas.components.paths import Anchors, path_key
+from regnas.components.registry import Registry
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ConfigurationError
 from regnas.networks import NETWORKS, Network
@@ -111,7 +113,13 @@ def parse_update(name: str, table: dict[str, Any], anchors: Anchors | None = Non
     """Build the configuration of an update from its tables; report all problems at once."""
     if not is_update(table) and "supernet" in table:
         raise ConfigurationError(f"{name} has a supernet and no models: it is for `regnas run {name}`")
-    builder = Builder({DataSet: DATASETS, Network: NETWORKS, Method: METHODS}, anchors=anchors)
+    tables: dict[Any, Registry[Any]] = {
+        Augmentation: AUGMENTATIONS,
+        DataSet: DATASETS,
+        Network: NETWORKS,
+        Method: METHODS,
+    }
+    builder = Builder(tables, anchors=anchors)
     values = builder.record(UpdateConfig, table, "")
     if builder.problems:
         raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))

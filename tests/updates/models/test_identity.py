@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from regnas.augmentations.shift import Shift
 from regnas.data import DataFraction
 from regnas.losses import BackwardCompatible, FocalDistillationLM, LogitDifferenceInhibition, RegressionAlleviating
-from regnas.training import Augmentation
 from regnas.updates.models import (
     Consolidated,
     DecoupledDecay,
@@ -90,7 +90,7 @@ def test_every_part_of_a_model_is_part_of_its_identity(store):
         {"splits": tiny_splits(classes=3)},
         {"training": replace(RECIPE, epochs=2)},
         {"training": replace(RECIPE, weight_decay=0.0)},
-        {"training": replace(RECIPE, augmentation=Augmentation(shift=1))},
+        {"training": replace(RECIPE, augmentations=(Shift(1),))},
         {"training": replace(RECIPE, accumulation=2)},
         {"training": replace(RECIPE, compile=True)},
     ],
