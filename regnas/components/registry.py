@@ -163,10 +163,8 @@ class Registry(Mapping[str, Part]):
 
     def name_of(self, component: object) -> str | None:
         """Return the name of a component's class in this table; None if the table does not have it."""
-        loaded = (name for name, part in self._loaded.items() if part is type(component))
-        source = source_of(type(component))  # of a part that a program imported without the table
-        own = (name for name, offer in self._own.items() if offer.source == source)
-        return next(loaded, None) or next(own, None) or (self._base.name_of(component) if self._base else None)
+        found = (name for name, part in self._loaded.items() if part is type(component))
+        return next(found, None) or (self._base.name_of(component) if self._base else None)
 
     def summaries(self) -> dict[str, str]:
         """Return the summary of every name."""

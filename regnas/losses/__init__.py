@@ -16,7 +16,6 @@ tensor(0.1700)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol
 
 from torch import Tensor
@@ -38,6 +37,7 @@ from regnas.losses.margin_cross_entropy import MarginCrossEntropy
 from regnas.losses.naive import Naive
 from regnas.losses.per_sample import PerSampleLoss
 from regnas.losses.regression_alleviating import RegressionAlleviating
+from regnas.losses.single_labels import needs_single_labels
 from regnas.losses.symmetric_divergence import SymmetricDivergence
 
 FocalDistillation = FocalDistillationKL  # distillation usually means the divergence
@@ -80,15 +80,6 @@ FEATURE_LOSSES: Registry[type[FeatureLoss]] = Registry(
         "regression_alleviating": RegressionAlleviating,
     },
 )
-
-
-def needs_single_labels(losses: Iterable[Loss | FeatureLoss]) -> str:
-    """Return the name of the first loss that cannot take images that were mixed from two; "" if all can."""
-    for loss in losses:
-        if not getattr(loss, "mixes_labels", False):
-            return LOSSES.name_of(loss) or FEATURE_LOSSES.name_of(loss) or type(loss).__name__
-    return ""
-
 
 __all__ = [
     "FEATURE_LOSSES",

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import torch
 
-from regnas.augmentations import AUGMENTATIONS, Augmentation, Mixing, Pipeline, Shape, mixings_of, shapes_over
+from regnas.augmentations import Augmentation, Mixing, Pipeline, Shape, mixings_of, shapes_over
 from regnas.errors import ConfigurationError
 from regnas.losses import CrossEntropy
 from regnas.runtime.randomness import Key
@@ -102,7 +102,7 @@ class Recipe:
     def check_labels(self, single_labels: str, section: str = "training") -> None:
         """Refuse mixed images if a part, which ``single_labels`` names, needs the labels of single images."""
         if self.mixings and single_labels:
-            names = " and ".join(str(AUGMENTATIONS.name_of(each)) for each in self.mixings)
+            names = " and ".join(type(each).__name__.lower() for each in self.mixings)
             raise ConfigurationError(
                 f"{section}.augmentations must not mix images, because {single_labels} needs the label of a single "
                 f"image, got {names}. Remove {names}, or choose another loss or method."

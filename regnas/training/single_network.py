@@ -90,7 +90,7 @@ class SingleNetwork:
     def single_labels(self) -> str:
         if any(term.known is not None for term in self.terms):
             return "a teacher whose logits are known before"
-        taught: list[Loss | FeatureLoss] = [
+        taught: list[object] = [
             *(term.loss for term in self.terms),
             *(term.loss for term in self.feature_terms),
         ]

@@ -45,17 +45,17 @@ PREVIOUS = 'models.new.start="previous"'
         ),
         (
             ['training.augmentations=[{ name = "mixup" }, { name = "cutmix" }]'],
-            "training.augmentations must not mix images, because focal_distillation_lm needs the label of a single "
+            "training.augmentations must not mix images, because FocalDistillationLM needs the label of a single "
             "image, got mixup and cutmix. Remove mixup and cutmix, or choose another loss or method.",
         ),
         (
             [MIXUP, WITHOUT_BASELINES, HINGE],
-            "training.augmentations must not mix images, because flip_hinge needs the label of a single image, got "
+            "training.augmentations must not mix images, because FlipHinge needs the label of a single image, got "
             "mixup. Remove mixup, or choose another loss or method.",
         ),
         (
             [MIXUP, WITHOUT_BASELINES, "curriculum.lessons.congruence.loss.name=naive"],
-            "training.augmentations must not mix images, because naive needs the label of a single image, got "
+            "training.augmentations must not mix images, because Naive needs the label of a single image, got "
             "mixup. Remove mixup, or choose another loss or method.",
         ),
         (
@@ -91,7 +91,7 @@ def test_a_run_with_mixed_images_is_valid_if_no_part_needs_single_labels(tmp_pat
         ),
         (
             [MIXUP],
-            "training.augmentations must not mix images, because focal_distillation_lm needs the label of a single "
+            "training.augmentations must not mix images, because FocalDistillationLM needs the label of a single "
             "image, got mixup. Remove mixup, or choose another loss or method.",
         ),
         (

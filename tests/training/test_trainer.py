@@ -188,7 +188,7 @@ def test_a_training_on_mixed_images_has_the_loss_of_soft_labels():
         (
             (CutMix(),),
             SingleNetwork(terms=[LogitTerm(FocalDistillationKL(), 1.0)]),
-            "focal_distillation_kl needs the label of a single image, got cutmix",
+            "FocalDistillationKL needs the label of a single image, got cutmix",
         ),
         (
             (CutMix(),),

@@ -94,7 +94,7 @@ class Trained:
     def single_labels(self) -> str:
         if any(not lesson.online for lesson in self.lessons):
             return "a teacher that is not online"
-        taught: list[Loss | FeatureLoss] = [
+        taught: list[object] = [
             *(lesson.loss for lesson in self.lessons),
             *(lesson.loss for lesson in self.feature_lessons),
         ]
