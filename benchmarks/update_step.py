@@ -24,12 +24,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regnas.augmentations.horizontal_flip import HorizontalFlip
+from regnas.augmentations.shift import Shift
 from regnas.data import Preprocessing, Split
 from regnas.losses import BackwardCompatible, FocalDistillationLM, LogitDifferenceInhibition
 from regnas.networks import SmallResNet
 from regnas.runtime.machine import describe_machine
 from regnas.training import (
-    Augmentation,
     FeatureTerm,
     LogitTerm,
     Mixing,
@@ -111,7 +112,7 @@ def bare_passes(student: nn.Module, teachers: list[nn.Module], images: Tensor, t
 def main() -> None:
     torch.set_num_threads(1)
     data, preprocessing = split(), Preprocessing((0.5,) * 3, (0.25,) * 3)
-    recipe = Recipe(epochs=1, batch_size=BATCH, augmentation=Augmentation(shift=2, flip=True))
+    recipe = Recipe(epochs=1, batch_size=BATCH, augmentations=(HorizontalFlip(), Shift(2)))
     trainer = Trainer(recipe, data, preprocessing, DEVICE)
     images = preprocessing(data.images[:BATCH]).contiguous(memory_format=torch.channels_last)
     targets = data.targets[:BATCH]

@@ -42,6 +42,7 @@ GROUPS = {
     "network": "regnas.networks",
     "loss": "regnas.losses",
     "feature loss": "regnas.feature_losses",
+    "augmentation": "regnas.augmentations",
     "data set": "regnas.data",
 }
 
@@ -66,6 +67,7 @@ def list_parts(
 
 def all_registries() -> tuple[Registry[Any], ...]:
     """Import and return the registries."""
+    from regnas.augmentations import AUGMENTATIONS
     from regnas.data import DATASETS
     from regnas.losses import FEATURE_LOSSES, LOSSES
     from regnas.networks import NETWORKS
@@ -84,7 +86,16 @@ def all_registries() -> tuple[Registry[Any], ...]:
     from regnas.updates.methods import METHODS
 
     searching = (SUPERNETS, REWARDS, ALGORITHMS, BASELINES)
-    training = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, OPTIMIZERS, LEARNING_RATE_SCHEDULES, AVERAGINGS)
+    training = (
+        SUB_NETWORKS,
+        TEACHERS,
+        SCHEDULES,
+        SHRINKINGS,
+        AUGMENTATIONS,
+        OPTIMIZERS,
+        LEARNING_RATE_SCHEDULES,
+        AVERAGINGS,
+    )
     updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
     return (*searching, *training, *updating, DATASETS)
 

@@ -219,6 +219,7 @@ def validate(config: Target, set: Sets = None) -> None:
     """Check a configuration without training; print the attainable budgets, or the methods of an update."""
     from regnas.runs.config import parse_config, timed
     from regnas.runs.job import check_budgets, imported_weights
+    from regnas.runs.recipe_checks import check_recipe
     from regnas.runs.tables import is_update, load_table
     from regnas.space import format_macs, latency_range
     from regnas.supernet import space_of
@@ -232,6 +233,7 @@ def validate(config: Target, set: Sets = None) -> None:
     imported_weights(loaded, splits)  # refuses weights of another supernet
     space = space_of(loaded.values.supernet, splits.input_shape, len(splits.classes))
     space = timed(space, loaded.values.search, loaded.values.budgets, splits.input_shape, len(splits.classes))
+    check_recipe(loaded.values, splits, space, loaded.values.polish)
     low, high = space.macs_range
     say(f"attainable: {format_macs(low)} to {format_macs(high)} MACs ({low:,} to {high:,})")
     if loaded.values.search.latency_table:

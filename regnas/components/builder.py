@@ -71,7 +71,9 @@ class Builder:
         known = {entry.name: entry for entry in fields(kind) if entry.init}
         for key in table:
             if key not in known:
-                self._problem(f"{_join(where, key)} is not a known key{nearest(key, list(known))}")
+                remedy = getattr(kind, "former_keys", {}).get(key)
+                hint = f". {remedy}" if remedy else nearest(key, list(known))
+                self._problem(f"{_join(where, key)} is not a known key{hint}")
         for name, entry in known.items():
             if name not in table and entry.default is MISSING and entry.default_factory is MISSING:
                 self._problem(f"{_join(where, name)} is missing")

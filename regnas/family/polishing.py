@@ -23,7 +23,7 @@ from regnas.errors import ArtifactError, first_line
 from regnas.family.deciding import Answers, compare_answers
 from regnas.family.decision import Comparison, Decision, Reason
 from regnas.flips import Predictions
-from regnas.losses import CrossEntropy, KnowledgeDistillation, LogitDifferenceInhibition
+from regnas.losses import KnowledgeDistillation, LogitDifferenceInhibition
 from regnas.report.kit.json_values import json_value
 from regnas.runtime.files import digest_of, read_sealed_list, write_sealed_list
 from regnas.runtime.randomness import Key
@@ -222,7 +222,7 @@ class Polisher:
         return ForkedTraining(self.trainer, self._objective, curriculum, folder)
 
     def _objective(self, curriculum: Curriculum) -> SupernetObjective:
-        return SupernetObjective(self.space, curriculum, CrossEntropy(), self.key)
+        return SupernetObjective(self.space, curriculum, self.trainer.recipe.label_loss, self.key)
 
     def _answers(self, members: Mapping[str, Architecture], weights: Mapping[str, Tensor] | None) -> Answers:
         predicted = self.evaluator(weights).predict_each(list(members.values()))

@@ -37,6 +37,7 @@ from regnas.losses.margin_cross_entropy import MarginCrossEntropy
 from regnas.losses.naive import Naive
 from regnas.losses.per_sample import PerSampleLoss
 from regnas.losses.regression_alleviating import RegressionAlleviating
+from regnas.losses.single_labels import needs_single_labels
 from regnas.losses.symmetric_divergence import SymmetricDivergence
 
 FocalDistillation = FocalDistillationKL  # distillation usually means the divergence
@@ -106,5 +107,6 @@ __all__ = [
     "SymmetricDivergence",
     "cost_ratio_decision",
     "match",
+    "needs_single_labels",
     "on_known_classes",
 ]

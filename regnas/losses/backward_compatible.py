@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -18,6 +19,8 @@ class BackwardCompatible(PerSampleFeatureLoss):
     -log softmax(W f + b)_y, with f the new features at the old width, W and b the old classifier and y the label;
     0 if y is a class that the old classifier does not have.
     """
+
+    mixes_labels: ClassVar[bool] = True
 
     def per_sample(self, features: Tensor, targets: Tensor, reference: Embedding) -> Tensor:
         classes, width = reference.weight.shape

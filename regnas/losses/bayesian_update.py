@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -42,6 +43,8 @@ class BayesianUpdate(PerSampleLoss):
     logits, r the reference's. ``cost_ratio`` is the cost of a negative flip relative to the gain of a positive flip. No
     gradient passes through the target, and the labels are not used.
     """
+
+    mixes_labels: ClassVar[bool] = True
 
     cost_ratio: float = 2.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -17,6 +18,8 @@ class CenteredLogitDistance(PerSampleLoss):
     A softmax ignores a constant that is added to all logits, so their mean is subtracted first. Beyond ``delta`` the
     gradient does not grow: squared distances between networks that are still far apart make training diverge.
     """
+
+    mixes_labels: ClassVar[bool] = True
 
     delta: float = 1.0
 

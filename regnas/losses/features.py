@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -32,6 +32,8 @@ class FeatureLoss(Protocol):
 
 class PerSampleFeatureLoss(ABC):
     """A loss on features: a frozen dataclass that defines ``per_sample``."""
+
+    mixes_labels: ClassVar[bool] = False  # as of PerSampleLoss
 
     def __call__(
         self, features: Tensor, targets: Tensor, reference: Embedding, reduction: Reduction = "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -29,6 +30,8 @@ def scaled_divergence(logits: Tensor, reference: Tensor, temperature: float) -> 
 @dataclass(frozen=True)
 class KnowledgeDistillation(PerSampleLoss):
     """Temperature-scaled divergence from the reference, with equal weight for all samples."""
+
+    mixes_labels: ClassVar[bool] = True
 
     temperature: float = 1.0
 

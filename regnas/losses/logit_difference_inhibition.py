@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,6 +20,8 @@ class LogitDifferenceInhibition(PerSampleLoss):
     margin 0 toward an ensemble and 0.5 toward a single model. ``exclude_target`` leaves the label's class out; the K
     highest are then chosen among the other classes.
     """
+
+    mixes_labels: ClassVar[bool] = True
 
     power: float = 2.0
     top_k: int = 10

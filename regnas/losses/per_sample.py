@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import ClassVar, Literal
 
 from torch import Tensor
 
@@ -26,6 +26,11 @@ class PerSampleLoss(ABC):
         torch.Size([2])
         >>> loss(logits, torch.tensor([0, 0]), reference, reduction="mean").backward()
     """
+
+    # Whether the loss of an image that was mixed from two (mixup, cutmix) may be the mean of the losses of both labels:
+    # yes for cross-entropy, where this is the loss of the mixed label, and for losses that do not compare predictions
+    # with the label.
+    mixes_labels: ClassVar[bool] = False
 
     def __call__(self, logits: Tensor, targets: Tensor, reference: Tensor, reduction: Reduction = "none") -> Tensor:
         """Return the loss.
@@ -88,3 +93,9 @@ def require_not_negative(**values: float) -> None:
     for name, value in values.items():
         if not 0 <= value < math.inf:
             raise ValueError(f"{name} must be 0 or above and finite, got {value}")
+
+
+def require_smoothing(label_smoothing: float) -> None:
+    """Raise ``ValueError`` for a share of the uniform distribution in the labels that is no share; nan is refused."""
+    if not 0 <= label_smoothing < 1:
+        raise ValueError(f"label_smoothing must be 0 or above and below 1, got {label_smoothing}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -17,6 +18,8 @@ class SymmetricDivergence(PerSampleLoss):
     (KL(p || q) + KL(q || p)) / 2 = sum_k (p_k - q_k) * (log p_k - log q_k) / 2, with p = softmax(z), q = softmax(r), z
     the network's logits on the classes that the reference knows and r the reference's.
     """
+
+    mixes_labels: ClassVar[bool] = True
 
     def per_sample(self, logits: Tensor, targets: Tensor, reference: Tensor) -> Tensor:
         own = F.log_softmax(logits[:, : reference.shape[1]], dim=1)  # [N, C] -> [N, K]

@@ -21,6 +21,7 @@ from regnas.runs.budgets import insert_added, parse_added
 from regnas.runs.config import Config, LoadedConfig, parse_polish, timed
 from regnas.runs.folder import RunFolder, check_space
 from regnas.runs.later_members import POLISHED_MEMBERS, check_all_found, polished_members
+from regnas.runs.recipe_checks import check_recipe
 from regnas.runs.searched_images import HELD_OUT, divide, share_to_hold_out
 from regnas.runs.tables import Changes, change, describe, parse_changes
 from regnas.runtime.files import sha256_of
@@ -125,6 +126,7 @@ def prepare(
     space = space_of(values.supernet, splits.input_shape, len(splits.classes))
     space = timed(space, values.search, budgets, splits.input_shape, len(splits.classes))
     check_curriculum(values, space)
+    check_recipe(values, splits, space, None if polishing is None else polishing.settings)
     check_budgets(budgets, space)
     imported = imported_weights(config, splits)
     if imported is not None:

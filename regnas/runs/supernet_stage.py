@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from regnas.losses import CrossEntropy
 from regnas.runs.folder import CLIPPING
 from regnas.runs.job import Job, imported_weights
 from regnas.runs.tables import describe
@@ -91,7 +90,7 @@ def _supernet_objective(
 ) -> SupernetObjective:
     values = job.config.values
     key = (values.seed, "supernet")
-    return SupernetObjective(job.space, curriculum or values.curriculum, CrossEntropy(), key, before)
+    return SupernetObjective(job.space, curriculum or values.curriculum, values.training.label_loss, key, before)
 
 
 def _forked(job: Job, before: Sequence[nn.Module] = ()) -> ForkedTraining:
@@ -106,4 +105,4 @@ def _forked(job: Job, before: Sequence[nn.Module] = ()) -> ForkedTraining:
 def _teacher_objective(job: Job, number: int) -> SupernetObjective:
     values = job.config.values
     key = (values.seed, "supernet", f"teacher-{number}")
-    return SupernetObjective(job.space, values.curriculum.without_ensembles(), CrossEntropy(), key)
+    return SupernetObjective(job.space, values.curriculum.without_ensembles(), values.training.label_loss, key)

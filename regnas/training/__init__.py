@@ -6,6 +6,7 @@ from regnas.training.clipping import WARM_UP, Clipping, log_clipping
 from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMultipliers
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
+from regnas.training.image_sizes import check_sizes
 from regnas.training.learning_rates import LEARNING_RATE_SCHEDULES, LearningRateSchedule
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
 from regnas.training.optimizers import OPTIMIZERS, Optimizer
@@ -20,7 +21,7 @@ from regnas.training.prediction import (
     prepare_spread_images,
     spread_images,
 )
-from regnas.training.recipe import RECIPE_PARTS, Augmentation, Recipe
+from regnas.training.recipe import RECIPE_PARTS, Recipe
 from regnas.training.schedules import SCHEDULES, Schedule
 from regnas.training.shrinking import SHRINKINGS, Shrinking
 from regnas.training.side_by_side import PulledToMean, SideBySide, TwinBootstraps
@@ -42,7 +43,6 @@ __all__ = [
     "TEACHERS",
     "WARM_UP",
     "AfterEpoch",
-    "Augmentation",
     "Averaging",
     "Clipping",
     "ConstrainedObjective",
@@ -77,6 +77,7 @@ __all__ = [
     "batches_of",
     "calibrate",
     "calibration_count",
+    "check_sizes",
     "gather",
     "group_batch_size",
     "log_clipping",

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from regnas.losses import Loss
+from regnas.augmentations import MixedLabels
+from regnas.losses import Embedding, Loss, needs_single_labels
 from regnas.runtime.randomness import Key, chooser
 from regnas.space import Architecture, EvenSampler, SearchSpace
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.sub_networks import LossOf
 from regnas.training.teachers import StepAnswers, mean_logits
+
+Reference = TypeVar("Reference", Tensor, Embedding)
 
 PASSES_OF_A_STEP = 3  # forward, and backward to the activations and to the weights
 
@@ -32,9 +35,25 @@ class Step:
     progress: float
     averaged: Mapping[str, Tensor] = field(default_factory=dict)  # moving average of the weights
     mean_over: Callable[[float], float] = float  # over all processes of a shared step
+    mixed: MixedLabels | None = None  # if the images are mixed with partners; ``targets`` are then the own labels
+
+    def mean_loss(
+        self, loss: Callable[[Tensor, Tensor, Reference], Tensor], own: Tensor, reference: Reference
+    ) -> Tensor:
+        """Return the mean over the batch of loss(own, labels, reference) [N]; of mixed images, over both labels."""
+        value = loss(own, self.targets, reference).mean()
+        if self.mixed is None:
+            return value
+        return torch.lerp(loss(own, self.mixed.partners, reference).mean(), value, self.mixed.share)
 
 
 class Objective(Protocol):
+    """The loss of a step.
+
+    An objective that takes images that were mixed from two has the attribute ``single_labels``: the name of a part that
+    needs the labels of single images, or "".
+    """
+
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
         """Return the loss of the step, a scalar."""
         ...
@@ -70,6 +89,10 @@ class SupernetObjective:
         self._supernets_before = supernets_before
         self._phase = cache(self._prepared)
 
+    @property
+    def single_labels(self) -> str:
+        return needs_single_labels([self.label_loss, *(lesson.loss for lesson in self.curriculum.lessons.values())])
+
     def architectures(self, index: int, progress: float, loss_of: LossOf) -> list[Architecture]:
         """Return the sub-networks from the largest to the smallest, without repetition."""
         random = chooser(*self.key, "architectures", index)
@@ -88,7 +111,7 @@ class SupernetObjective:
         architectures = self.architectures(step.index, step.progress, partial(self._label_loss_of, model, step))
         # In full precision: squares and exponentials of differences are not accurate in half precision.
         logits = [model(step.images, architecture).float() for architecture in architectures]
-        total = torch.stack([self.label_loss(own, step.targets, own).mean() for own in logits]).sum()
+        total = torch.stack([step.mean_loss(self.label_loss, own, own) for own in logits]).sum()
         answers = StepAnswers(
             [own.detach() for own in logits],
             averaged=lambda: _logits(_with_weights(model, step.averaged), step, architectures),
@@ -96,7 +119,7 @@ class SupernetObjective:
         )
         for lesson in self._lessons_at(step.progress).values():
             taught = [
-                lesson.loss(own, step.targets, reference).mean()
+                step.mean_loss(lesson.loss, own, reference)
                 for own, reference in zip(logits, lesson.teacher.references(answers), strict=True)
                 if reference is not None
             ]
@@ -115,7 +138,7 @@ class SupernetObjective:
     def _label_loss_of(self, model: nn.Module, step: Step, architecture: Architecture) -> float:
         logits = model(step.images, architecture).float()
         # Over all processes, so that all choose the same sub-networks.
-        return step.mean_over(float(self.label_loss(logits, step.targets, logits).mean()))
+        return step.mean_over(float(step.mean_loss(self.label_loss, logits, logits)))
 
     def _ensemble(self, step: Step, architectures: Sequence[Architecture]) -> list[Tensor]:
         each = [_logits(supernet, step, architectures) for supernet in self._supernets_before]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar
 
-import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
+from regnas.augmentations import AUGMENTATIONS, Augmentation, Mixing, Pipeline, Shape, mixings_of, shapes_over
 from regnas.components.builder import IS_SHORT
 from regnas.components.registry import Registry
-from regnas.runtime.processes import SINGLE, Processes
+from regnas.errors import ConfigurationError
+from regnas.losses import CrossEntropy
+from regnas.runtime.randomness import Key
 from regnas.training.averaging import AVERAGINGS, Averaging, MovingAverage, NoAveraging
 from regnas.training.clipping import ClipNorm
-from regnas.training.cropping import random_boxes, resized_crops
 from regnas.training.learning_rates import LEARNING_RATE_SCHEDULES, LearningRateSchedule, OneCycle
 from regnas.training.optimizers import (
     OPTIMIZERS,
@@ -29,39 +29,17 @@ from regnas.training.precision import Precision
 
 # The tables of the parts that a recipe names.
 RECIPE_PARTS: dict[Any, Registry[Any]] = {
+    Augmentation: AUGMENTATIONS,
     Optimizer: OPTIMIZERS,
     LearningRateSchedule: LEARNING_RATE_SCHEDULES,
     Averaging: AVERAGINGS,
 }
 
-
-@dataclass(frozen=True)
-class Augmentation:
-    """Random crops, mirroring and shifts, drawn for every sample and epoch.
-
-    ``crop`` = "random_resized" takes 8 to 100 % of the area at ratios of 3 : 4 to 4 : 3 and resizes it to the size of
-    the image. ``shift`` is the maximum shift in pixels; the margin is filled with zeros.
-    """
-
-    shift: int = 0
-    flip: bool = False
-    crop: Literal["none", "random_resized"] = field(default="none", metadata={"content": "unless default"})
-
-    def __call__(self, images: Tensor, random: np.random.Generator, processes: Processes = SINGLE) -> Tensor:
-        """Augment the images; each of several processes draws for its samples what a single process would."""
-        count, _, height, width = images.shape
-        batch, own = count * processes.count, processes.share
-        if self.crop == "random_resized":
-            images = resized_crops(images, random_boxes(random, batch, height, width)[:, own])
-        if self.flip:
-            mirrored = torch.from_numpy(np.flatnonzero(random.random(batch)[own] < 0.5)).to(images.device)
-            images = images.index_copy(0, mirrored, images[mirrored].flip(3))
-        if self.shift:
-            offsets = torch.from_numpy(random.integers(0, 2 * self.shift + 1, (2, batch))[:, own]).to(images.device)
-            padded = torch.nn.functional.pad(images, (self.shift,) * 4)
-            windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # [N, C, 2 shift + 1, 2 shift + 1, H, W], a view
-            images = windows[torch.arange(count, device=images.device), :, offsets[0], offsets[1]]  # [N, C, H, W]
-        return images
+# Networks that were trained without augmentation keep their digest, in which there was always a table.
+FORMER_AUGMENTATION = {
+    "content_name": "augmentation",
+    "content_of_default": {"Augmentation": {"shift": 0, "flip": False}},
+}
 
 
 @dataclass(frozen=True)
@@ -86,7 +64,7 @@ class Recipe:
     schedule: LearningRateSchedule = field(default=OneCycle(), metadata=IS_SHORT)
     clip_norm: ClipNorm = 5.0
     ema_decay: float = 0.0
-    augmentation: Augmentation = field(default_factory=Augmentation)
+    augmentations: tuple[Augmentation, ...] = field(default=(), metadata=FORMER_AUGMENTATION)
     # These fields change the bits of a network (compile changes the order of sums). Networks that were kept before the
     # fields existed are those of the defaults. Precision auto: bfloat16 on CUDA, float32 elsewhere.
     precision: Precision = field(default="auto", metadata={"content": "unless default"})
@@ -98,6 +76,11 @@ class Recipe:
     weight_decay_on: Decayed = field(default="all", metadata={"content": "unless default"})
     averaging: Averaging = field(default=NoAveraging(), metadata={"content": "unless default", **IS_SHORT})
     learning_rate_factors: dict[str, float] = field(default_factory=dict, metadata={"content": "unless default"})
+    label_smoothing: float = field(default=0.0, metadata={"content": "unless default"})
+
+    former_keys: ClassVar[dict[str, str]] = {
+        "augmentation": 'Write augmentations = [{ name = "shift", pixels = 1 }, { name = "horizontal_flip" }].'
+    }
 
     def __post_init__(self) -> None:
         if self.epochs < 0 or self.batch_size < 2:
@@ -118,6 +101,7 @@ class Recipe:
         if self.epochs:
             self.schedule.check(self.epochs)
         self.optimizer.check(self.learning_rate, self.momentum)
+        CrossEntropy(self.label_smoothing)  # refuses impossible values
 
     def over(self, processes: int) -> Recipe:
         """Return the recipe of a step of several processes, with ``batch_size`` images each."""
@@ -126,6 +110,33 @@ class Recipe:
     def one_after_another(self, processes: int) -> Recipe:
         """Return the recipe of the same steps in one process: the images of each process become parts of a batch."""
         return replace(self.over(processes), accumulation=processes * self.accumulation)
+
+    @property
+    def label_loss(self) -> CrossEntropy:
+        """The loss of the labels."""
+        return CrossEntropy(self.label_smoothing)
+
+    @property
+    def mixings(self) -> tuple[Mixing, ...]:
+        """The augmentations that mix the images of a batch."""
+        return mixings_of(self.augmentations)
+
+    def pipeline(self, key: tuple[Key, ...]) -> Pipeline:
+        """Return the augmentations of single images for the training with this key."""
+        return Pipeline(self.augmentations, key, self.epochs)
+
+    def image_shapes(self, shape: Shape, section: str = "training") -> list[Shape]:
+        """Return the different shapes of the training images over the epochs; refuse augmentations that do not fit."""
+        return shapes_over(self.augmentations, shape, self.epochs, f"{section}.augmentations")
+
+    def check_labels(self, single_labels: str, section: str = "training") -> None:
+        """Refuse mixed images if a part, which ``single_labels`` names, needs the labels of single images."""
+        if self.mixings and single_labels:
+            names = " and ".join(type(each).__name__.lower() for each in self.mixings)
+            raise ConfigurationError(
+                f"{section}.augmentations must not mix images, because {single_labels} needs the label of a single "
+                f"image, got {names}. Remove {names}, or choose another loss or method."
+            )
 
     @property
     def weight_averaging(self) -> Averaging:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from regnas.losses import CrossEntropy, Loss, SymmetricDivergence
+from regnas.losses import CrossEntropy, Loss, SymmetricDivergence, needs_single_labels
 from regnas.training.objective import Step
 from regnas.training.teachers import mean_logits
 
@@ -38,12 +38,16 @@ class PulledToMean:
     start: float = 0.0
     label_loss: Loss = field(default_factory=CrossEntropy)
 
+    @property
+    def single_labels(self) -> str:
+        return needs_single_labels([self.label_loss, self.loss])
+
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
         logits: list[Tensor] = model(step.images)
-        values = [self.label_loss(own, step.targets, own).mean() for own in logits]
+        values = [step.mean_loss(self.label_loss, own, own) for own in logits]
         if step.progress >= self.start:
             mean = mean_logits([own.detach() for own in logits])  # [N, C]
-            values += [self.weight * self.loss(own, step.targets, mean).mean() for own in logits]
+            values += [self.weight * step.mean_loss(self.loss, own, mean) for own in logits]
         return torch.stack(values).sum()
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from regnas.losses import CrossEntropy, Embedding, FeatureLoss, Loss, on_known_classes
+from regnas.losses import CrossEntropy, Embedding, FeatureLoss, Loss, needs_single_labels, on_known_classes
 from regnas.networks import captured_features, classifier_of
 from regnas.training.objective import Step
 from regnas.training.teachers import mean_logits
@@ -38,7 +39,7 @@ class LogitTerm:
         return mean_logits([teacher(step.images).float() for teacher in self.teachers])
 
     def __call__(self, logits: Tensor, step: Step, reference: Tensor) -> Tensor:
-        return self.weight * on_known_classes(self.loss, logits, step.targets, reference).mean()
+        return self.weight * step.mean_loss(partial(on_known_classes, self.loss), logits, reference)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class FeatureTerm:
         return Embedding(features, classifier.weight.detach(), bias.detach())
 
     def __call__(self, features: Tensor, step: Step, reference: Embedding) -> Tensor:
-        return self.weight * self.loss(features, step.targets, reference).mean()
+        return self.weight * step.mean_loss(self.loss, features, reference)
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,16 @@ class SingleNetwork:
         """Whether every step calls the network unchanged, without hooks and without replaced weights."""
         return not self.feature_terms and self.mixing is None
 
+    @property
+    def single_labels(self) -> str:
+        if any(term.known is not None for term in self.terms):
+            return "a teacher whose logits are known before"
+        taught: list[object] = [
+            *(term.loss for term in self.terms),
+            *(term.loss for term in self.feature_terms),
+        ]
+        return needs_single_labels([self.label_loss, *taught])
+
     def __call__(self, model: nn.Module, step: Step) -> Tensor:
         # The teachers run first, so that their memory is freed before the student needs it.
         terms = [term for term in self.terms if term.start <= step.progress]
@@ -103,7 +114,7 @@ class SingleNetwork:
         all_to_start = bool(self.terms) and not terms and not self.feature_terms
         label_weight = 1.0 if all_to_start else self.label_weight
         if label_weight:
-            values.append(label_weight * self.label_loss(logits, step.targets, logits).mean())
+            values.append(label_weight * step.mean_loss(self.label_loss, logits, logits))
         if self.penalty:
             values.append(self.penalty(model))
         return torch.stack(values).sum()

@@ -27,7 +27,7 @@ MOST_SKIPPED = 32
 
 
 class TrainingState:
-    """Weights, the state of the optimizer, the averages of the weights, the scale of the loss, and the clipped steps."""
+    """Weights and their averages, the state of the optimizer, the scale of the loss, and the clipped steps."""
 
     def __init__(self, model: nn.Module, recipe: Recipe, device: torch.device) -> None:
         self.model = model

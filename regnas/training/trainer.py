@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from regnas.augmentations import MixedLabels, choose_mixing
 from regnas.data import Preprocessing, Split
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runtime.processes import SINGLE, Processes
@@ -82,6 +84,7 @@ class Trainer:
         """
         self._check_shares()
         check_precision(self.recipe.precision, self.device)
+        self._check_images(objective)
         last = self.total_steps if until is None else until
         model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         state = TrainingState(model, self.recipe, self.device)
@@ -143,17 +146,35 @@ class Trainer:
 
     def _steps(self, key: tuple[Key, ...], indices: range, averaged: dict[str, Tensor]) -> Iterator[Step]:
         order = torch.empty(0)
+        pipeline = self.recipe.pipeline(key)
         for index in indices:
             epoch, within = divmod(index, self.steps_per_epoch)
             if within == 0 or index == indices.start:
                 order = torch.from_numpy(generator(*key, "order", epoch).permutation(len(self.split)))
             batch = order[within * self.recipe.batch_size : (within + 1) * self.recipe.batch_size]
             chosen = batch[self.processes.share]
-            images = self.split.images[chosen].to(self.device)
-            images = self.recipe.augmentation(images, generator(*key, "augmentation", index), self.processes)
-            images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
+            augmented = pipeline.images(self.split.images[chosen], chosen, epoch).to(self.device)
             targets = self.split.targets[chosen].to(self.device)
-            yield Step(images, targets, chosen, index, index / self.total_steps, averaged, self.processes.mean)
+            images, mixed = self._mixed_images(augmented, targets, generator(*key, "mixing", index))
+            images = images.contiguous(memory_format=torch.channels_last)
+            progress = index / self.total_steps
+            yield Step(images, targets, chosen, index, progress, averaged, self.processes.mean, mixed)
+
+    def _mixed_images(
+        self, images: Tensor, targets: Tensor, random: np.random.Generator
+    ) -> tuple[Tensor, MixedLabels | None]:
+        """Return the images as the network reads them, mixed with partners if the recipe mixes this batch."""
+        mixing = choose_mixing(self.recipe.mixings, random)
+        if mixing is None:
+            return self.preprocessing(images), None
+        partners = self.preprocessing(self._previous(images))
+        mixed, share = mixing.mix(self.preprocessing(images), partners, random)
+        return mixed, MixedLabels(self._previous(targets), share)
+
+    def _previous(self, own: Tensor) -> Tensor:
+        """Return for each own sample the one before it in the batch of all processes; the last for the first."""
+        batch = self.processes.gather(own).transpose(0, 1).flatten(0, 1)  # [P, N, ...] -> [N P, ...]
+        return batch.roll(1, 0)[self.processes.share]
 
     @property
     def _own_draws(self) -> tuple[Key, ...]:
@@ -172,6 +193,13 @@ class Trainer:
                     f"{images} images per step must divide evenly among {self.processes.count} processes with "
                     f"{self.recipe.accumulation} parts each. Change training.batch_size or the number of processes."
                 )
+
+    def _check_images(self, objective: Objective) -> None:
+        """Check that the augmentations fit the images and the objective."""
+        _, channels, height, width = self.split.images.shape
+        with self.processes.speaking_once():
+            self.recipe.image_shapes((channels, height, width))
+            self.recipe.check_labels(getattr(objective, "single_labels", type(objective).__name__))
 
     def _check_start(self, done: int, folder: Path) -> None:
         """Check that all processes read the same checkpoint, that is, see the same folder."""
@@ -194,7 +222,10 @@ def _parts(step: Step, count: int) -> Iterator[tuple[Step, float]]:
     total = len(step.targets)
     for own in torch.arange(total).tensor_split(min(count, total)):
         span = slice(int(own[0]), int(own[-1]) + 1)
-        part = replace(step, images=step.images[span], targets=step.targets[span], indices=step.indices[span])
+        mixed = None if step.mixed is None else replace(step.mixed, partners=step.mixed.partners[span])
+        part = replace(
+            step, images=step.images[span], targets=step.targets[span], indices=step.indices[span], mixed=mixed
+        )
         yield part, len(own) / total
 
 

@@ -18,7 +18,7 @@ from regnas.runtime.files import cache_folder
 from regnas.runtime.machine import choose_device
 from regnas.runtime.memory import BoundedCache
 from regnas.runtime.signals import stop_if_asked
-from regnas.training import calibration_count, predictions_from
+from regnas.training import calibration_count, check_sizes, predictions_from
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import Chain
 from regnas.updates.models import Model, ModelStore
@@ -134,6 +134,10 @@ def check_stages(chain: Chain, store: ModelStore) -> None:
             if stage.given:
                 store.module(stage.given)
             else:
-                store.fresh(release.network, release.share.classes_of(store.classes), stage.name)
+                network = store.fresh(release.network, release.share.classes_of(store.classes), stage.name)
+                shape = store.splits.input_shape
+                for section, recipe in (("training", store.training), ("fine_tuning", store.fine_tuning)):
+                    other = [each for each in recipe.image_shapes(shape, section) if each != shape]
+                    check_sizes(network, other, f"models.{stage.name}")
         except ValueError as error:
             raise ConfigurationError(f"models.{stage.name}.network: {error}") from None

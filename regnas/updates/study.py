@@ -31,14 +31,15 @@ from regnas.updates.methods.none import NoTreatment
 from regnas.updates.models import (
     ClippedTraining,
     Model,
-    Training,
-    all_parts,
+    ModelStore,
     collect_clipping,
     describe_clipping,
     make_all,
     methods_of,
     network_of,
+    single_labels_of,
     training_macs,
+    trainings_in,
     weights_in,
 )
 from regnas.updates.planning import Variant, describe_scenario, plan_all, plan_noise_floor
@@ -60,6 +61,7 @@ def run_update(
     """
     swept = remembered_sweeps(folder, sweeps)
     job = prepare(config, folder)
+    _check_labels([model for each in plan_all(config, job.chain) for model in each.plan], job.stores[job.seeds[0]])
     if tune:
         folder.keep(TUNE, True)
     with folder.timed("tune"):
@@ -123,7 +125,16 @@ def check_update(config: LoadedConfig[UpdateConfig]) -> tuple[str, int]:
     plain = NoTreatment().plan(values.chain)
     wanted = [*plain, *plan_noise_floor(values.chain, plain)]
     wanted += [model for variant in plan_all(config, values.chain) for model in variant.plan]
-    return describe_scenario(values.chain), sum(isinstance(model, Training) for model in all_parts(wanted))
+    _check_labels(wanted, stores[values.seeds[0]])
+    return describe_scenario(values.chain), len(trainings_in(wanted))
+
+
+def _check_labels(models: Sequence[Model], store: ModelStore) -> None:
+    """Refuse a recipe that mixes images for a training that needs the labels of single images."""
+    for model in trainings_in(models):
+        recipe = model.recipe(store)
+        section = "training" if recipe.augmentations == store.training.augmentations else "fine_tuning"
+        recipe.check_labels(single_labels_of(model), section)
 
 
 def outcome_of(job: UpdateJob, variant: Variant, plain: tuple[Model, ...]) -> Outcome:

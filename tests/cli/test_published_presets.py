@@ -11,6 +11,8 @@ from itertools import pairwise
 import pytest
 import torch
 
+from regnas.augmentations.horizontal_flip import HorizontalFlip
+from regnas.augmentations.random_resized_crop import RandomResizedCrop
 from regnas.runs.config import load_config
 from regnas.runs.job import check_budgets
 from regnas.space import Architecture, contains
@@ -103,6 +105,6 @@ def test_the_update_of_imagenet_follows_the_recipe_of_the_papers():
     rates = [recipe.learning_rate_at(epoch / recipe.epochs) for epoch in (0, 29, 30, 59, 60, 89)]
     assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
     assert (recipe.epochs, recipe.batch_size, recipe.momentum, recipe.weight_decay) == (90, 256, 0.9, 1e-4)
-    assert (recipe.augmentation.crop, recipe.augmentation.flip) == ("random_resized", True)
+    assert recipe.augmentations == (RandomResizedCrop(), HorizontalFlip())
     assert (config.data.transform, config.data.size) == ("imagenet", 224)
     assert (config.methods["elodi"].members, config.methods["elodi"].top_k) == (8, 10)

@@ -10,9 +10,10 @@ import pytest
 import torch
 from torch import nn
 
+from regnas.augmentations.shift import Shift
 from regnas.data import Preprocessing, Split, Splits
 from regnas.errors import DataError, EnvironmentProblem
-from regnas.training import Augmentation, Recipe, SingleNetwork, Trainer, logits_on, prediction, prepare_spread_images
+from regnas.training import Recipe, SingleNetwork, Trainer, logits_on, prediction, prepare_spread_images
 from tests.data.photographs import Decoded, make_photographs, photograph, streamed
 
 CPU = torch.device("cpu")
@@ -156,7 +157,7 @@ def test_calibration_decodes_its_own_images_alone(root: Path, monkeypatch: pytes
 
 def test_training_on_streamed_images_ends_with_the_same_bits(root: Path, tmp_path: Path) -> None:
     def trained(split: Split, preprocessing: Preprocessing) -> list[np.ndarray]:
-        recipe = Recipe(epochs=2, batch_size=6, augmentation=Augmentation(shift=1))
+        recipe = Recipe(epochs=2, batch_size=6, augmentations=(Shift(1),))
         model, folder = network(), tmp_path / f"training {type(split.images).__name__}"
         Trainer(recipe, split, preprocessing, CPU).train(model, SingleNetwork(), (0,), folder, "")
         return [tensor.numpy() for tensor in model.state_dict().values()]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from regnas.augmentations import AUGMENTATIONS
 from regnas.data import DATASETS
 from regnas.family.polishing import Polishing
 from regnas.losses import FEATURE_LOSSES, LOSSES
@@ -39,7 +40,8 @@ from tests.docs.markdown import ROOT, prose_of, rows_of, sections_of
 CONFIGURATION = sections_of(ROOT / "docs" / "configuration.md")
 REGISTRIES: list[Mapping[str, Any]] = [
     *(BASELINES, METHODS, DATASETS, NETWORKS, LOSSES, FEATURE_LOSSES, REWARDS, ALGORITHMS),
-    *(SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, SUPERNETS, OPTIMIZERS, LEARNING_RATE_SCHEDULES, AVERAGINGS),
+    *(SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, SUPERNETS, AUGMENTATIONS),
+    *(OPTIMIZERS, LEARNING_RATE_SCHEDULES, AVERAGINGS),
 ]
 TABLES = {
     "`regnas run`": Config,
@@ -54,6 +56,7 @@ TABLES = {
 COMPONENTS: dict[str, Mapping[str, Any]] = {
     "`[data]`": DATASETS,
     "`[supernet]`": SUPERNETS,
+    "Augmentations of training images": AUGMENTATIONS,
     "Networks of an update": NETWORKS,
     "Methods and baselines": {**BASELINES, **METHODS},
     "Losses of a lesson": LOSSES,

@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from regnas.training import Augmentation, Recipe, SingleNetwork
+from regnas.augmentations.shift import Shift
+from regnas.training import Recipe, SingleNetwork
 from tests.training.together import network, trainer
 
 
@@ -43,7 +44,7 @@ def by_hand(model, steps, recipe):
 def test_without_batch_norm_the_weights_are_those_of_whole_batches(tmp_path, parts):
     model = network(norm=False)
     expected = copy.deepcopy(model)
-    settings = {"ema_decay": 0.0, "accumulation": parts, "augmentation": Augmentation(1)}
+    settings = {"ema_decay": 0.0, "accumulation": parts, "augmentations": (Shift(1),)}
     training = trainer(**settings)
     training.train(model, SingleNetwork(), (0,), tmp_path, "")
     steps = training._steps((0,), range(training.total_steps), {})

@@ -7,8 +7,6 @@ holds, and the rules of CUDA apply; torch cannot run backward passes on them wit
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -28,6 +26,7 @@ from regnas.training import (
     LogitTerm,
     Recipe,
     SingleNetwork,
+    Step,
     SupernetObjective,
     Trainer,
     calibrate,
@@ -116,8 +115,8 @@ def test_losses_of_fake_cuda_networks_are_on_cuda_in_full_precision(half, digits
         supernet = digits.supernet.supernet(SHAPE, CLASSES)
         model = network(CUDA)
         objective = SupernetObjective(space, digits.curriculum, CrossEntropy(), (0,))
-        step = next(iter(trainer(CUDA)._steps((0,), range(1), {})))
-        late = replace(step, progress=0.9)  # when all lessons have begun
+        images = prepare_batch(torch.zeros(16, *SHAPE, dtype=torch.uint8), NORMALIZATION, CUDA)
+        late = Step(images, torch.arange(16) % CLASSES, torch.arange(16), 0, 0.9)  # when all lessons have begun
         with torch.autocast("cuda", half):
             losses = [objective(supernet, late), *(make(CUDA)(model, late) for make in OBJECTIVES.values())]
     for loss in losses:

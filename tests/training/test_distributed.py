@@ -112,10 +112,10 @@ def test_batch_norms_have_the_values_and_gradients_of_all_images_in_one_process(
         torch.testing.assert_close(found, whole, msg=lambda text, name=name: f"{name}: {text}")
 
 
-@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "decayed", "accumulated"])
+@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "decayed", "accumulated", "mixed"])
 def test_losses_and_weights_are_those_of_one_process_with_all_the_images(several, one, name):
     alone, together = one.told[0][name], [told[name] for told in several.told]
-    assert len(alone["losses"]) == STEPS * (2 if name == "accumulated" else 1)
+    assert len(alone["losses"]) == STEPS * (2 if name in ("accumulated", "mixed") else 1)
     means = [sum(losses) / PROCESSES for losses in zip(*(told["losses"] for told in together), strict=True)]
     assert means == pytest.approx(alone["losses"], rel=1e-4)
     close(several.tensors(name), one.tensors(name), rtol=1e-4, atol=1e-5)
@@ -131,7 +131,7 @@ def test_losses_of_every_optimizer_are_those_of_one_process(several, one, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["single", "supernet", "attentive", "decayed", "adamw", "muon", "accumulated", "bfloat16"]
+    "name", ["single", "supernet", "attentive", "decayed", "adamw", "muon", "accumulated", "mixed", "bfloat16"]
 )
 def test_all_processes_have_the_same_weights_bit_for_bit(several, name):
     same(several.tensors(name, 0), several.tensors(name, 1))

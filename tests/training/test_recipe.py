@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
-import torch
 
-from regnas.training import Augmentation, Recipe
+from regnas.augmentations.cutmix import CutMix
+from regnas.augmentations.mixup import Mixup
+from regnas.augmentations.shift import Shift
+from regnas.errors import ConfigurationError
+from regnas.losses import CrossEntropy
+from regnas.training import Recipe
 from regnas.training.learning_rates import Cosine, OneCycle, Steps
 
 
@@ -53,32 +56,19 @@ def test_impossible_recipes_are_refused(settings):
         Recipe(**settings)
 
 
-def test_without_augmentation_images_stay_as_they_are():
-    images = torch.arange(18, dtype=torch.uint8).reshape(2, 1, 3, 3)
-    assert torch.equal(Augmentation()(images, np.random.default_rng(0)), images)
+@pytest.mark.parametrize("value", [-0.1, 1.0, math.nan])
+def test_an_impossible_label_smoothing_is_refused(value):
+    with pytest.raises(ValueError, match="label_smoothing must be"):
+        Recipe(label_smoothing=value)
 
 
-def test_every_sample_is_shifted_on_its_own_within_the_limit_and_zeros_come_in():
-    images = torch.randint(1, 255, (64, 2, 5, 5), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    shifted = Augmentation(shift=2)(images, np.random.default_rng(0))
-    found = set()
-    for before, after in zip(images, shifted, strict=True):
-        padded = torch.nn.functional.pad(before, (2, 2, 2, 2))
-        matches = [
-            (row, column)
-            for row in range(5)
-            for column in range(5)
-            if torch.equal(padded[:, row : row + 5, column : column + 5], after)
-        ]
-        assert len(matches) == 1
-        found.add(matches[0])
-    assert len(found) > 15  # of 25 offsets, over 64 samples
+def test_the_label_loss_has_the_smoothing_of_the_recipe():
+    assert Recipe(label_smoothing=0.1).label_loss == CrossEntropy(0.1)
 
 
-def test_about_half_are_mirrored_and_none_is_anything_else():
-    images = torch.randint(0, 255, (200, 1, 4, 4), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    flipped = Augmentation(flip=True)(images, np.random.default_rng(0))
-    mirrored = [torch.equal(after, before.flip(2)) for before, after in zip(images, flipped, strict=True)]
-    kept = [torch.equal(after, before) for before, after in zip(images, flipped, strict=True)]
-    assert all(m or k for m, k in zip(mirrored, kept, strict=True))
-    assert 70 < sum(mirrored) < 130
+def test_mixed_images_are_refused_for_a_part_that_needs_single_labels():
+    recipe = Recipe(augmentations=(Shift(1), Mixup(), CutMix()))
+    recipe.check_labels("")
+    Recipe(augmentations=(Shift(1),)).check_labels("flip_hinge")
+    with pytest.raises(ConfigurationError, match=r"fine_tuning\.augmentations .* flip_hinge .*got mixup and cutmix"):
+        recipe.check_labels("flip_hinge", "fine_tuning")

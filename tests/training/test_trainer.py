@@ -9,10 +9,22 @@ import pytest
 import torch
 from torch import nn
 
+from regnas.augmentations import MixedLabels, choose_mixing
+from regnas.augmentations.alternating_flip import AlternatingFlip
+from regnas.augmentations.color_jitter import ColorJitter
+from regnas.augmentations.cutmix import CutMix
+from regnas.augmentations.mixup import Mixup
+from regnas.augmentations.progressive_resize import ProgressiveResize
+from regnas.augmentations.rand_augment import RandAugment
+from regnas.augmentations.random_erasing import RandomErasing
+from regnas.augmentations.random_resized_crop import RandomResizedCrop
+from regnas.augmentations.shift import Shift
 from regnas.data import Preprocessing, Split
-from regnas.errors import ArtifactError, Interrupted, TrainingDiverged
+from regnas.errors import ArtifactError, ConfigurationError, Interrupted, TrainingDiverged
+from regnas.losses import FocalDistillationKL, KnowledgeDistillation
 from regnas.runtime import signals
-from regnas.training import Augmentation, DecayToward, Recipe, SingleNetwork, Step, Trainer
+from regnas.runtime.randomness import generator
+from regnas.training import DecayToward, LogitTerm, Recipe, SingleNetwork, Step, Trainer
 from regnas.training.checkpoint import INDEX, copy_checkpoints, last_checkpoint
 from regnas.training.readings import Readings
 
@@ -31,13 +43,15 @@ def network():
 
 
 def trainer(**changes):
-    settings = {"epochs": 3, "batch_size": 16, "augmentation": Augmentation(shift=1), "ema_decay": 0.5} | changes
+    settings = {"epochs": 3, "batch_size": 16, "augmentations": (Shift(1),), "ema_decay": 0.5} | changes
     data = split()
     return Trainer(Recipe(**settings), data, Preprocessing.fitted_to(data.images), torch.device("cpu"))
 
 
 class StopAt:
     """The usual objective, which asks to stop while a given step is computed."""
+
+    single_labels = ""
 
     def __init__(self, index):
         self.index = index
@@ -48,6 +62,13 @@ class StopAt:
         if step.index == self.index:
             signals.ask_to_stop(signal.SIGTERM)
         return SingleNetwork()(model, step)
+
+
+class Diverging:
+    """The usual objective, with a loss that is no number at one step."""
+
+    def __call__(self, model, step):
+        return SingleNetwork()(model, step) * (float("nan") if step.index == 6 else 1.0)
 
 
 def state(model):
@@ -81,6 +102,99 @@ def test_without_epochs_a_network_stays_as_it_is_and_nothing_is_written(tmp_path
     before = state(model)
     trainer(epochs=0).train(model, SingleNetwork(), (0,), tmp_path, "no training")
     assert same(state(model), before)
+    assert list(tmp_path.iterdir()) == []
+
+
+# With everything that is drawn: by sample and epoch, and by batch.
+PIPELINE = (
+    ProgressiveResize(multiple=1),
+    RandomResizedCrop(scale=(0.5, 1.0)),
+    AlternatingFlip(),
+    ColorJitter(brightness=0.3),
+    RandAugment(),
+    RandomErasing(),
+    Mixup(probability=0.7),
+    CutMix(),
+)
+
+
+class Pooled(nn.Module):
+    """A network for images of any size."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU())
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, images):
+        return self.head(self.body(images).mean((2, 3)))
+
+
+def test_a_training_with_augmentations_is_resumed_to_the_same_bits_whatever_the_batches(tmp_path):
+    def pooled():
+        torch.manual_seed(1)
+        return Pooled()
+
+    unbroken, broken, resumed = pooled(), pooled(), pooled()
+    recipe = {"augmentations": PIPELINE, "epochs": 5}
+    trainer(**recipe).train(unbroken, SingleNetwork(), (0,), tmp_path / "unbroken", "")
+    with pytest.raises(Interrupted):
+        trainer(**recipe).train(broken, StopAt(9), (0,), tmp_path / "broken", "")
+    signals._received.clear()
+    trainer(**recipe).train(resumed, SingleNetwork(), (0,), tmp_path / "broken", "")
+    assert same(state(resumed), state(unbroken))
+    assert files(tmp_path / "broken") == files(tmp_path / "unbroken")
+
+
+def test_steps_have_the_images_of_the_pipeline_and_the_mix_of_their_batch():
+    """Against the pipeline and the mixing by hand."""
+    mixup = Mixup()
+    mixed = trainer(augmentations=(Shift(1), mixup))
+    data = split()
+    for step in mixed._steps((0,), range(3, 6), {}):
+        chain = mixed.recipe.pipeline((0,))
+        plain = mixed.preprocessing(chain.images(data.images[step.indices], step.indices, step.index // 4))
+        random = generator(0, "mixing", step.index)
+        assert choose_mixing([mixup], random) is mixup
+        expected, share = mixup.mix(plain, plain.roll(1, 0), random)
+        assert torch.equal(step.images, expected)
+        assert torch.equal(step.targets, data.targets[step.indices])
+        assert torch.equal(step.mixed.partners, step.targets.roll(1, 0))
+        assert step.mixed.share == share
+
+
+def test_a_training_on_mixed_images_has_the_loss_of_soft_labels():
+    """Cross-entropy with the mixed label distribution, smoothed, by torch."""
+    random = torch.Generator().manual_seed(0)
+    logits, other = torch.randn(6, 3, generator=random), torch.randn(6, 3, generator=random)
+    targets, partners = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([2, 0, 1, 2, 0, 1])
+    step = Step(other, targets, torch.arange(6), 0, 0.0, mixed=MixedLabels(partners, 0.3))
+    loss = SingleNetwork(label_loss=Recipe(label_smoothing=0.2).label_loss)(lambda images: logits, step)
+    one_hot = torch.nn.functional.one_hot
+    soft = 0.3 * one_hot(targets, 3) + 0.7 * one_hot(partners, 3)
+    torch.testing.assert_close(loss, torch.nn.functional.cross_entropy(logits, soft, label_smoothing=0.2))
+
+
+@pytest.mark.parametrize(
+    ("augmentations", "objective", "message"),
+    [
+        ((Shift(4),), SingleNetwork(), r"augmentations\[0\]: pixels must be at most half of the image, 3, got 4"),
+        ((Mixup(),), Diverging(), "Diverging needs the label of a single image, got mixup"),
+        (
+            (CutMix(),),
+            SingleNetwork(terms=[LogitTerm(FocalDistillationKL(), 1.0)]),
+            "FocalDistillationKL needs the label of a single image, got cutmix",
+        ),
+        (
+            (CutMix(),),
+            SingleNetwork(terms=[LogitTerm(KnowledgeDistillation(), 1.0, known=torch.zeros(70, 3))]),
+            "a teacher whose logits are known before needs the label",
+        ),
+    ],
+)
+def test_augmentations_that_do_not_fit_are_refused_before_the_first_step(tmp_path, augmentations, objective, message):
+    with pytest.raises(ConfigurationError, match=message):
+        trainer(augmentations=augmentations).train(network(), objective, (0,), tmp_path, "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -172,7 +286,7 @@ def test_the_moving_average_is_that_of_the_formula(tmp_path):
 
 def test_every_epoch_sees_every_sample_at_most_once_and_all_but_the_rest():
     seen = {}
-    whole = trainer(augmentation=Augmentation())
+    whole = trainer(augmentations=())
     for step in whole._steps((0,), range(whole.total_steps), {}):
         assert isinstance(step, Step)
         seen.setdefault(step.index // 4, []).extend(image.sum().item() for image in step.images)
@@ -183,10 +297,6 @@ def test_every_epoch_sees_every_sample_at_most_once_and_all_but_the_rest():
 
 @pytest.mark.parametrize("interval", [1, 20])
 def test_a_loss_that_is_no_number_stops_with_the_last_good_checkpoint(tmp_path, monkeypatch, interval):
-    class Diverging:
-        def __call__(self, model, step):
-            return SingleNetwork()(model, step) * (float("nan") if step.index == 6 else 1.0)
-
     monkeypatch.setattr(Readings, "on", lambda device: Readings(interval))
     with pytest.raises(TrainingDiverged, match=r"loss of step 7 is nan.*step-4\.safetensors.*learning_rate") as error:
         trainer().train(network(), Diverging(), (0,), tmp_path, "")

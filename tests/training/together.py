@@ -15,6 +15,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from regnas.augmentations.cutmix import CutMix
+from regnas.augmentations.horizontal_flip import HorizontalFlip
+from regnas.augmentations.mixup import Mixup
+from regnas.augmentations.random_erasing import RandomErasing
+from regnas.augmentations.shift import Shift
 from regnas.cli import exit_code
 from regnas.data import Preprocessing, Split
 from regnas.errors import ArtifactError, DataError, RegnasError
@@ -23,7 +28,6 @@ from regnas.runtime import signals
 from regnas.runtime.processes import SINGLE, current_processes, joined
 from regnas.runtime.tensors import save_tensors
 from regnas.training import (
-    Augmentation,
     Curriculum,
     DecayToward,
     Recipe,
@@ -39,6 +43,7 @@ from regnas.training.teachers import Mean
 from supernets.elastic_resnet import ElasticResNet
 
 SAMPLES, BATCH, STEPS = 70, 16, 8  # four steps an epoch
+AUGMENTATIONS = (HorizontalFlip(), Shift(1))
 
 
 def split():
@@ -56,13 +61,15 @@ def network(norm=True):
 
 
 def trainer(processes=SINGLE, **changes):
-    settings = {"epochs": 2, "batch_size": BATCH, "augmentation": Augmentation(1, True), "ema_decay": 0.5} | changes
+    settings = {"epochs": 2, "batch_size": BATCH, "augmentations": AUGMENTATIONS, "ema_decay": 0.5} | changes
     data = split()
     return Trainer(Recipe(**settings), data, Preprocessing.fitted_to(data.images), torch.device("cpu"), processes)
 
 
 class Watched:
     """An objective that notes its losses and the samples and, in one process of several, acts at a step."""
+
+    single_labels = ""
 
     def __init__(self, objective, act=None, at=None):
         self.objective = objective
@@ -176,6 +183,11 @@ class Scenarios:
 
     def do_accumulated(self, name):
         self.trained(name, network(), SingleNetwork(), accumulation=2)
+
+    def do_mixed(self, name):
+        """Images that are mixed with partners, most of which belong to another process, in parts of a batch."""
+        augmentations = (*AUGMENTATIONS, RandomErasing(), Mixup(), CutMix())
+        self.trained(name, network(), SingleNetwork(), accumulation=2, augmentations=augmentations)
 
     def do_bfloat16(self, name):
         self.trained(name, network(), SingleNetwork(), accumulation=2, precision="bfloat16")

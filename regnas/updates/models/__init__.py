@@ -15,7 +15,7 @@ from regnas.updates.models.given import Checkpoint, Published
 from regnas.updates.models.joint import JointTraining, MeanLogits, MemberOf, Twins, joint_members
 from regnas.updates.models.making import make_all, methods_of, training_macs
 from regnas.updates.models.mixed_weights import FisherInterpolated, FisherMerged, Interpolated, Soup
-from regnas.updates.models.model import Model, Training, all_parts, share_of
+from regnas.updates.models.model import Model, Training, all_parts, share_of, single_labels_of, trainings_in
 from regnas.updates.models.store import ModelStore
 from regnas.updates.models.ties import Consolidated, DecoupledDecay, MixedWeights, Tie
 from regnas.updates.models.trained import AddedClassMargin, FeatureLesson, Lesson, Trained
@@ -57,6 +57,8 @@ __all__ = [
     "methods_of",
     "network_of",
     "share_of",
+    "single_labels_of",
     "training_macs",
+    "trainings_in",
     "weights_in",
 ]

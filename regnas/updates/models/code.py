@@ -21,9 +21,11 @@ from regnas.runtime.files import digest_of
 
 # Of regnas, the code that can change trained weights; errors, files, progress and so on cannot.
 DECISIVE = (
+    "regnas.augmentations",
     "regnas.data",
     "regnas.losses",
     "regnas.networks",
+    "regnas.runtime.draws",
     "regnas.runtime.randomness",
     "regnas.space",
     "regnas.supernet",

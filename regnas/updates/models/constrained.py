@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -55,6 +56,8 @@ class Constrained:
     surrogate: Loss = field(default_factory=FlipHinge)
     held_out: float = 0.1
 
+    single_labels: ClassVar[str] = "the constraint on flips"
+
     def parts(self) -> tuple[Model, ...]:
         return tuple(dict.fromkeys([*self.olds, *([self.start] if self.start else [])]))
 
@@ -89,6 +92,7 @@ class Constrained:
             name=self._name(store),
             warm_up=self.warm_up,
             surrogate=partial(on_known_classes, self.surrogate),
+            label_loss=self.recipe(store).label_loss,
         )
         description = store.describe_training(self) if store.verbose else ""
         clipping = trainer.train(model, objective, key, folder, description)

@@ -24,13 +24,20 @@ def content_of(value: Any, inner: Callable[[Any], Any | None] = lambda _: None) 
         if former is not None and value == type(value)():
             return former
         told = [entry for entry in fields(value) if entry.init and _counts(entry, getattr(value, entry.name))]
-        held = {_name(entry): content_of(getattr(value, entry.name), inner) for entry in told}
+        held = {_name(entry): _content_of_field(entry, getattr(value, entry.name), inner) for entry in told}
         return {getattr(type(value), "content_name", type(value).__name__): held}
     if isinstance(value, Mapping):
         return {str(key): content_of(entry, inner) for key, entry in value.items()}
     if isinstance(value, tuple | list):
         return [content_of(entry, inner) for entry in value]
     return value
+
+
+def _content_of_field(entry: Field[Any], value: Any, inner: Callable[[Any], Any | None]) -> Any:
+    """Return the content of a field; a field whose type has changed keeps the former ``content_of_default``."""
+    if "content_of_default" in entry.metadata and value == entry.default:
+        return entry.metadata["content_of_default"]
+    return content_of(value, inner)
 
 
 def _name(entry: Field[Any]) -> str:

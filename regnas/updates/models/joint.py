@@ -6,14 +6,14 @@ import copy
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import torch
 from torch import nn
 
 from regnas.data import WHOLE, DataFraction
-from regnas.losses import Loss
+from regnas.losses import Loss, needs_single_labels
 from regnas.networks import Network
 from regnas.runtime.randomness import generator
 from regnas.training import (
@@ -32,7 +32,10 @@ from regnas.updates.models.trained import inherit
 
 
 class Bond(Protocol):
-    """The term that makes networks agree that are trained together."""
+    """The term that makes networks agree that are trained together; ``single_labels`` as of a training."""
+
+    @property
+    def single_labels(self) -> str: ...
 
     def objective(self, store: ModelStore, joint: JointTraining) -> Objective: ...
 
@@ -45,8 +48,12 @@ class MeanLogits:
     weight: float
     start: float = 0.0
 
+    @property
+    def single_labels(self) -> str:
+        return needs_single_labels([self.loss])
+
     def objective(self, store: ModelStore, joint: JointTraining) -> Objective:
-        return PulledToMean(self.loss, self.weight, self.start)
+        return PulledToMean(self.loss, self.weight, self.start, joint.recipe(store).label_loss)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Twins:
 
     weight: float
 
+    single_labels: ClassVar[str] = "the count of a sample in a bootstrap"
+
     def objective(self, store: ModelStore, joint: JointTraining) -> Objective:
         samples = len(store.samples(joint.share))
         drawn = [
@@ -62,7 +71,7 @@ class Twins:
             for index in range(len(joint.networks))
         ]
         counts = np.stack([np.bincount(draws, minlength=samples) for draws in drawn])  # [2, samples]
-        return TwinBootstraps(self.weight, torch.from_numpy(counts).float())
+        return TwinBootstraps(self.weight, torch.from_numpy(counts).float(), joint.recipe(store).label_loss)
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,10 @@ class JointTraining:
 
     def parts(self) -> tuple[Model, ...]:
         return tuple(dict.fromkeys(self.starts))
+
+    @property
+    def single_labels(self) -> str:
+        return self.bond.single_labels
 
     def recipe(self, store: ModelStore) -> Recipe:
         """Return the recipe with the clipping norm times sqrt(M), because the gradient of M networks is longer."""
@@ -123,6 +136,10 @@ class MemberOf:
 
     def parts(self) -> tuple[Model, ...]:
         return (self.joint,)
+
+    @property
+    def single_labels(self) -> str:
+        return self.joint.single_labels
 
     def recipe(self, store: ModelStore) -> Recipe:
         return self.joint.recipe(store)

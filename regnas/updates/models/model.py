@@ -38,7 +38,11 @@ class Costly(Model, Protocol):
 
 @runtime_checkable
 class Training(Costly, Protocol):
-    """A model that is trained, and therefore kept."""
+    """A model that is trained, and therefore kept.
+
+    A training that takes images that were mixed from two has the attribute ``single_labels``: the name of a part that
+    needs the labels of single images, or "".
+    """
 
     def recipe(self, store: ModelStore) -> Recipe:
         """Return the recipe of this training."""
@@ -61,3 +65,13 @@ def all_parts(models: Iterable[Model]) -> dict[Model, tuple[Model, ...]]:
             found[model] = model.parts()
             pending.extend(found[model])
     return found
+
+
+def trainings_in(models: Iterable[Model]) -> list[Training]:
+    """Return the trainings among these models and all models that they are made of."""
+    return [model for model in all_parts(models) if isinstance(model, Training)]
+
+
+def single_labels_of(model: Training) -> str:
+    """Return the name of a part of a training that needs the labels of single images, or ""."""
+    return str(getattr(model, "single_labels", type(model).__name__))

@@ -11,7 +11,7 @@ from torch import nn
 
 from regnas.data import WHOLE, DataFraction
 from regnas.errors import ConfigurationError
-from regnas.losses import CrossEntropy, FeatureLoss, Loss, MarginCrossEntropy
+from regnas.losses import FeatureLoss, Loss, MarginCrossEntropy, needs_single_labels
 from regnas.networks import Network, leading_slice, with_dropout
 from regnas.training import PASSES_OF_A_STEP, Clipping, FeatureTerm, LogitTerm, Recipe, SingleNetwork, calibrate
 from regnas.updates.models.fisher import fisher_macs
@@ -55,9 +55,9 @@ class AddedClassMargin:
     bias: float
     known: DataFraction
 
-    def label_loss(self, classes: int) -> Loss:
+    def label_loss(self, classes: int, label_smoothing: float = 0.0) -> Loss:
         """Return the cross-entropy with the margin; ``classes`` is the number of all classes."""
-        return MarginCrossEntropy(self.bias, self.known.classes_of(classes))
+        return MarginCrossEntropy(self.bias, self.known.classes_of(classes), label_smoothing)
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,16 @@ class Trained:
         recipe = store.fine_tuning if self.start else store.training
         return replace(recipe, weight_decay=0.0) if self.tie and self.tie.replaces_weight_decay else recipe
 
+    @property
+    def single_labels(self) -> str:
+        if any(not lesson.online for lesson in self.lessons):
+            return "a teacher that is not online"
+        taught: list[object] = [
+            *(lesson.loss for lesson in self.lessons),
+            *(lesson.loss for lesson in self.feature_lessons),
+        ]
+        return needs_single_labels(taught)
+
     def build(self, store: ModelStore) -> nn.Module:
         classes = self.share.classes_of(store.classes)
         network = store.fresh(self.network, classes, store.identity(self))
@@ -114,7 +124,7 @@ class Trained:
         tie = self.tie.prepare(store, (store.seed, "tie", store.identity(self))) if self.tie else {}
         classes = self.share.classes_of(store.classes)
         return SingleNetwork(
-            label_loss=self.margin.label_loss(store.classes) if self.margin else CrossEntropy(),
+            label_loss=self._label_loss(store),
             label_weight=self.label_weight,
             terms=[self._term(store, lesson) for lesson in self.lessons],
             feature_terms=[
@@ -125,6 +135,10 @@ class Trained:
             ],
             **tie,
         )
+
+    def _label_loss(self, store: ModelStore) -> Loss:
+        recipe = self.recipe(store)
+        return self.margin.label_loss(store.classes, recipe.label_smoothing) if self.margin else recipe.label_loss
 
     def _term(self, store: ModelStore, lesson: Lesson) -> LogitTerm:
         if lesson.online:

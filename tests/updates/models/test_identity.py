@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from regnas.augmentations.shift import Shift
 from regnas.data import DataFraction
 from regnas.losses import BackwardCompatible, FocalDistillationLM, LogitDifferenceInhibition, RegressionAlleviating
-from regnas.training import Augmentation
 from regnas.training.optimizers import Muon
 from regnas.updates.models import (
     Consolidated,
@@ -91,7 +91,9 @@ def test_every_part_of_a_model_is_part_of_its_identity(store):
         {"splits": tiny_splits(classes=3)},
         {"training": replace(RECIPE, epochs=2)},
         {"training": replace(RECIPE, weight_decay=0.0)},
-        {"training": replace(RECIPE, augmentation=Augmentation(shift=1))},
+        {"training": replace(RECIPE, augmentations=(Shift(1),))},
+        {"training": replace(RECIPE, augmentations=(Shift(2),))},
+        {"training": replace(RECIPE, label_smoothing=0.1)},
         {"training": replace(RECIPE, accumulation=2)},
         {"training": replace(RECIPE, compile=True)},
         {"training": replace(RECIPE, optimizer=Muon())},
@@ -105,8 +107,12 @@ def test_the_seed_the_data_and_the_recipe_are_part_of_the_identity(tmp_path, cha
 
 def test_choices_that_were_added_later_leave_the_identity_of_those_who_do_not_take_them():
     """What was kept before there were such choices is still found."""
+    content = content_of(RECIPE)["Recipe"]
     later = {"accumulation", "compile", "optimizer", "weight_decay_on", "learning_rate_factors", "averaging"}
-    assert not later & content_of(RECIPE)["Recipe"].keys()
+    assert not (later | {"label_smoothing"}) & content.keys()
+    assert content["augmentation"] == {"Augmentation": {"shift": 0, "flip": False}}
+    shifted = content_of(replace(RECIPE, augmentations=(Shift(1),)))["Recipe"]
+    assert shifted["augmentation"] == [{"Shift": {"pixels": 1}}]
     taken = content_of(replace(RECIPE, accumulation=2, compile=True))["Recipe"]
     assert (taken["accumulation"], taken["compile"]) == (2, True)
     assert "start" not in content_of(LESSON)["Lesson"]
