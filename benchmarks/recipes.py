@@ -10,7 +10,6 @@ and is measured on the search split (5,000 held-out training images). ``--images
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
