@@ -40,6 +40,7 @@ GROUPS = {
     "loss": "regnas.losses",
     "feature loss": "regnas.feature_losses",
     "data set": "regnas.data",
+    "logger": "regnas.loggers",
 }
 
 
@@ -70,12 +71,13 @@ def all_registries() -> tuple[Registry[Any], ...]:
     from regnas.search import ALGORITHMS, REWARDS
     from regnas.supernet import SUPERNETS
     from regnas.training import SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
+    from regnas.training.loggers import LOGGERS
     from regnas.updates.methods import METHODS
 
     searching = (SUPERNETS, REWARDS, ALGORITHMS, BASELINES)
     training = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS)
     updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
-    return (*searching, *training, *updating, DATASETS)
+    return (*searching, *training, *updating, DATASETS, LOGGERS)
 
 
 def registered_parts() -> Parts:

@@ -11,7 +11,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from regnas.training.checkpoint import last_checkpoint, newest_path, remove_unna
 from regnas.training.clipping import Clipping, log_clipping
 from regnas.training.compiling import compiled
 from regnas.training.distributed import SharedStatistics, average_gradients
+from regnas.training.loggers import Metrics, RunLoggers
 from regnas.training.objective import MovesWeights, Objective, Step
 from regnas.training.recipe import Recipe
 
@@ -50,6 +51,8 @@ class Trainer:
     preprocessing: Preprocessing
     device: torch.device
     processes: Processes = SINGLE
+    loggers: RunLoggers = field(default_factory=RunLoggers)
+    quiet: bool = False  # no progress bar, and no line in the log of the run
 
     @property
     def steps_per_epoch(self) -> int:
@@ -78,7 +81,7 @@ class Trainer:
 
         ``until`` ends after this many steps, with a checkpoint from which trainings of other objectives can continue.
         ``after_epoch`` does not change the training. The result counts the clipped steps, including those before a
-        checkpoint; a training with a description logs it.
+        checkpoint.
         """
         self._check_shares()
         last = self.total_steps if until is None else until
@@ -94,11 +97,14 @@ class Trainer:
         self._check_start(done, folder)
         if self.processes.is_main:
             remove_unnamed(folder)
+        with self.processes.together():
+            metrics = self._metrics(description, folder, done, last)
         # A compiled graph would not see the shared statistics of several processes.
         compiling = self.recipe.compile and self.processes.is_single
         with (
             self.processes.speaking_once(),
-            Bar(description if self.processes.is_main else "", last, done) as bar,
+            Bar(description if self.processes.is_main and not self.quiet else "", last, done) as bar,
+            metrics or nullcontext(),
             torch.random.fork_rng(devices=[]),
             compiled(model, objective) if compiling else nullcontext(),
         ):
@@ -107,6 +113,8 @@ class Trainer:
                 loss, norm, asked = self._step(model, optimizer, objective, step, folder)
                 state.average()
                 state.clipping = state.clipping.after(step.progress, norm)
+                if metrics:
+                    metrics.add(step.index + 1, loss, norm, optimizer.param_groups[0]["lr"], state.clipping)
                 epochs_done, within = divmod(step.index + 1, self.steps_per_epoch)
                 if after_epoch and within == 0:
                     after_epoch(epochs_done, state.snapshot())
@@ -118,7 +126,7 @@ class Trainer:
                         raise Interrupted(asked)
                 bar.advance(f"loss {loss:.3f}")
         state.finish()
-        if description and self.processes.is_main and done < last:
+        if description and not self.quiet and self.processes.is_main and done < last:
             log_clipping(description, state.clipping)
         return state.clipping
 
@@ -165,6 +173,13 @@ class Trainer:
             images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
             targets = self.split.targets[chosen].to(self.device)
             yield Step(images, targets, chosen, index, index / self.total_steps, averaged, self.processes.mean)
+
+    def _metrics(self, description: str, folder: Path, done: int, last: int) -> Metrics | None:
+        """Open the record of a training; None if nothing is left to train, or another process records it."""
+        if not self.processes.is_main or done >= last:
+            return None
+        name = description.removeprefix("train ") or "training"
+        return Metrics.open(self.loggers, name, folder, done, last, self.steps_per_epoch)
 
     @property
     def _mixed(self) -> bool:

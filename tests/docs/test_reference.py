@@ -20,6 +20,7 @@ from regnas.runs.tables import presets
 from regnas.search import ALGORITHMS, REWARDS
 from regnas.supernet import SUPERNETS
 from regnas.training import SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS, Curriculum, Recipe
+from regnas.training.loggers import LOGGERS
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import METHODS
 from regnas.updates.methods.chain import Release
@@ -48,10 +49,11 @@ COMPONENTS: dict[str, Mapping[str, Any]] = {
     "Methods and baselines": {**BASELINES, **METHODS},
     "Losses of a lesson": LOSSES,
     "`[search]`": {**REWARDS, **ALGORITHMS},
+    "`[[loggers]]`": LOGGERS,
     "`[curriculum]`": {**SUB_NETWORKS, **TEACHERS, **SCHEDULES, **SHRINKINGS},
 }
 # A key, a mark if it can be "auto", and its default: `weight`* (1.0)
-KEY = re.compile(r"`\[?([a-z_0-9]+)(?:\.NAME)?\]?`(\*?)(?: \((`[^`]*`|[^)]*)\))?")
+KEY = re.compile(r"`\[*([a-z_0-9]+)(?:\.NAME)?\]*`(\*?)(?: \((`[^`]*`|[^)]*)\))?")
 
 
 def split_components(section: str) -> tuple[list[list[str]], list[list[str]]]:
