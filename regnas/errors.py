@@ -34,6 +34,9 @@ EXTRAS = {
     "psycopg": "postgresql",
     "optuna_dashboard": "dashboard",
     "torchmetrics": "metrics",
+    "tensorboard": "tensorboard",
+    "wandb": "wandb",
+    "mlflow": "mlflow",
     "pyarrow": "parquet",
     "cryptography": "sign",
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import typer
 
-from regnas.cli import comparing, exporting, listing, predicting, runs, supernets
+from regnas.cli import comparing, doctor, exporting, listing, predicting, runs, supernets
 from regnas.cli.app import app
 from regnas.cli.flags import flags_of, name_flags
 from regnas.cli.output import guarded_streams
@@ -24,7 +24,7 @@ from regnas.runtime.progress import listening
 from regnas.runtime.secrets import hide_passwords
 from regnas.runtime.signals import blocked_signals, quit_on_signals
 
-__all__ = ["app", "comparing", "exit_code", "exporting", "listing", "main", "predicting", "runs", "supernets"]
+__all__ = ["app", "comparing", "doctor", "exit_code", "exporting", "listing", "main", "predicting", "runs", "supernets"]
 
 
 def main() -> None:

@@ -27,6 +27,7 @@ EXAMPLES = {
         "export": "regnas export runs/digits --format onnx",
     },
     "Tools": {
+        "doctor": "regnas doctor",
         "verify": "regnas verify runs/digits/family",
         "validate": "regnas validate my_family.toml --set training.epochs=3",
         "list": "regnas list losses",

@@ -44,6 +44,7 @@ GROUPS = {
     "feature loss": "regnas.feature_losses",
     "augmentation": "regnas.augmentations",
     "data set": "regnas.data",
+    "logger": "regnas.loggers",
 }
 
 
@@ -83,6 +84,7 @@ def all_registries() -> tuple[Registry[Any], ...]:
         SUB_NETWORKS,
         TEACHERS,
     )
+    from regnas.training.loggers import LOGGERS
     from regnas.updates.methods import METHODS
 
     searching = (SUPERNETS, REWARDS, ALGORITHMS, BASELINES)
@@ -97,7 +99,7 @@ def all_registries() -> tuple[Registry[Any], ...]:
         AVERAGINGS,
     )
     updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
-    return (*searching, *training, *updating, DATASETS)
+    return (*searching, *training, *updating, DATASETS, LOGGERS)
 
 
 def registered_parts() -> Parts:

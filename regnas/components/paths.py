@@ -20,6 +20,19 @@ def absolute(text: str, folder: Path) -> str:
     return str(folder / text) if text and not Path(text).expanduser().is_absolute() else text
 
 
+def anchored_address(address: str, folder: Path) -> str:
+    """Return the address; if it names a file of SQLite by a relative path, the file is then below the folder.
+
+    Example:
+        >>> anchored_address("sqlite:///studies.db", Path("/home/ann")), anchored_address("sqlite://", Path("/home"))
+        ('sqlite:////home/ann/studies.db', 'sqlite://')
+    """
+    scheme, slashes, file = address.partition(":///")
+    if not slashes or not scheme.startswith("sqlite") or not file or file.startswith((":memory:", "file:")):
+        return address
+    return f"{scheme}:///{absolute(file, folder)}"
+
+
 IS_PATH: Mapping[str, Any] = {PATH: absolute}  # the metadata of a key that holds a path
 
 

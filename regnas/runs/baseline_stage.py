@@ -21,7 +21,7 @@ from regnas.search import FamilySearch
 from regnas.space import Architecture
 from regnas.training import predictions_from
 from regnas.updates.methods import Method
-from regnas.updates.models import Model, ModelStore, collect_clipping, make_all, methods_of, training_macs
+from regnas.updates.models import Model, ModelStore, collect_clipping, copy_metrics, make_all, methods_of, training_macs
 from regnas.updates.tuning import BySeed, Tuner, resolve
 
 
@@ -107,7 +107,9 @@ class _Trials:
         """Train the models of the plans, each with the name of its method."""
         seed, workers = self.store.seed, self.job.config.values.machine.workers
         models = [model for _, plan in plans for model in plan]
-        make_all({seed: self.store}, {seed: models}, workers, methods_of(plans))
+        methods = methods_of(plans)
+        make_all({seed: self.store}, {seed: models}, workers, methods)
+        copy_metrics({seed: self.store}, models, methods, self.job.folder.metrics)
 
     def predict(self, methods: Sequence[Method]) -> list[BySeed]:
         """Train the models of the methods, and return their predictions on the search split."""
@@ -145,6 +147,7 @@ def _store(job: Job) -> ModelStore:
         calibration_images=job.calibration_images.networks,
         folder=job.folder.trainings,
         seed=values.seed,
+        loggers=job.trainer.loggers,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import PlainValidator
 
 from regnas.components.builder import Builder
-from regnas.components.paths import Anchors, path_key
+from regnas.components.paths import Anchors, anchored_address, path_key
 from regnas.components.rate import Rate, format_rate
 from regnas.data import DATASETS, DataSet
 from regnas.errors import ArtifactError, BudgetInfeasible, ConfigurationError
@@ -29,7 +29,6 @@ from regnas.search import (
     SearchAlgorithm,
     TopOne,
     TopOneAndFlips,
-    anchored_address,
     check_order,
 )
 from regnas.space import Budget, LatencyTable, SearchSpace, latency_range, with_latencies
@@ -48,6 +47,7 @@ from regnas.training import (
     SubNetworks,
     Teacher,
 )
+from regnas.training.loggers import LOGGERS, Logger
 from regnas.updates.methods.tunable import Chosen, check_chosen
 
 
@@ -133,6 +133,7 @@ class Config:
     baselines: dict[str, Baseline] = field(default_factory=dict)
     chosen: Chosen = field(default_factory=dict)  # the choices of an earlier run for keys of baselines that are "auto"
     machine: Machine = field(default_factory=Machine)
+    loggers: tuple[Logger, ...] = ()
     calibration_images: int | None = None  # for all networks that are exported and reported; None: enough
     # The weights that the supernet starts from: the name or the file of an imported one; empty: random weights.
     weights: str = path_key("", anchored_weights)
@@ -218,6 +219,7 @@ def _builder(anchors: Anchors | None = None) -> Builder:
             Schedule: SCHEDULES,
             Shrinking: SHRINKINGS,
             **RECIPE_PARTS,
+            Logger: LOGGERS,
         },
         anchors=anchors,
     )

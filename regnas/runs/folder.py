@@ -28,6 +28,7 @@ CONDITIONS = ("threads", "processes", "versions")  # separate facts, beside thos
 ANCHORS = "anchors"  # a fact: the folders that relative paths of the configuration belong to
 CLIPPING = "clipping"  # a fact: clipped steps of each training without its own record
 OPTIONAL_TABLES = (CLIPPING, "added_budgets", "later_members")  # facts that a run may lack
+OBSERVING = ("loggers",)  # keys of a configuration that cannot change a result
 Reuse = Literal["refuse", "resume", "overwrite"]
 
 log = logging.getLogger("regnas")
@@ -50,6 +51,7 @@ class RunFolder:
         self.family = path / "family"
         self.predictions = path / "predictions"
         self.report = path / "report"
+        self.metrics = path / "metrics"
         self.log = path / "run.log"
 
     @classmethod
@@ -73,17 +75,20 @@ class RunFolder:
             )
         elif used:
             folder = cls.open(path)
-            if folder.facts["digest"] != digest_of(table):
+            known = folder.facts["configuration"]
+            if folder.facts["digest"] != digest_of(decisive(table)):
                 raise ConfigurationError(
-                    f"{path} belongs to another configuration ({_difference(folder.facts['configuration'], table)}). "
+                    f"{path} belongs to another configuration ({_difference(decisive(known), decisive(table))}). "
                     "Choose another `out`."
                 )
+            if known != table:
+                folder.keep("configuration", table)
             return folder
         facts = {
             "format": FORMAT,
             "name": name,
             "id": uuid4().hex[:12],
-            "digest": digest_of(table),
+            "digest": digest_of(decisive(table)),
             "seed": table.get("seed", 0),
             "threads": machine["threads"],
             "processes": machine.get("processes", 1),
@@ -208,6 +213,11 @@ class RunFolder:
             spent = time.monotonic() - started
             self.facts["timings"][stage] = round(self.facts["timings"].get(stage, 0.0) + spent, 2)
             self.save()
+
+
+def decisive(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration without the keys that cannot change a result."""
+    return {key: value for key, value in table.items() if key not in OBSERVING}
 
 
 def check_space(path: Path, needed_bytes: int) -> None:

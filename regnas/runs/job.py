@@ -32,6 +32,7 @@ from regnas.space import Budget, BudgetSampler, SearchSpace
 from regnas.supernet import space_of
 from regnas.supernet.imports import ImportedSupernet, find_weights
 from regnas.training import Trainer, calibration_count, logits_on, predictions_from
+from regnas.training.loggers import RunLoggers
 
 log = logging.getLogger("regnas")
 
@@ -165,7 +166,7 @@ def prepare(
         space=space,
         budgets=budgets,
         added=added,
-        trainer=Trainer(recipe, splits.train, splits.preprocessing, device, processes),
+        trainer=Trainer(recipe, splits.train, splits.preprocessing, device, processes, loggers_of(config, folder)),
         device=device,
         executor=executor or ExecutorChoice(processes=values.machine.workers),
         studies=studies,
@@ -174,6 +175,12 @@ def prepare(
         polished_members=polished,
         old=old,
     )
+
+
+def loggers_of(config: LoadedConfig[Any], folder: RunFolder) -> RunLoggers:
+    """Return the loggers of a run or an update with what they are told about it."""
+    identity = str(folder.facts.get("id", folder.facts["digest"]))
+    return RunLoggers(config.values.loggers, config.name, identity, config.table, folder.path)
 
 
 def _old_predictions(file: str, splits: Splits, folder: RunFolder) -> dict[str, Predictions]:

@@ -18,10 +18,10 @@ from regnas.runs.job import Job
 from regnas.runs.later_members import POLISHED_MEMBERS, found_later, in_order, keep_found
 from regnas.runs.searched_images import searched_part, searched_splits
 from regnas.runtime.files import digest_of
+from regnas.runtime.processes import SINGLE
 from regnas.search import FamilySearch
 from regnas.search.evaluation import Evaluator, ExecutorChoice, SupernetWeights
 from regnas.space import Architecture
-from regnas.training import Trainer
 
 log = logging.getLogger("regnas")
 
@@ -113,7 +113,7 @@ def polish_family(job: Job, supernet: nn.Module, members: Mapping[str, Architect
     recipe = settings.recipe(values.training.one_after_another(job.folder.processes))  # the supernet's steps
     polisher = Polisher(
         settings=settings,
-        trainer=Trainer(recipe, job.splits.train, job.splits.preprocessing, job.device),
+        trainer=replace(job.trainer, recipe=recipe, processes=SINGLE),
         space=job.space,
         reward=values.search.reward,
         start=lambda: copy.deepcopy(supernet),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from regnas.components.paths import Anchors
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
-from regnas.runs.folder import RUN, Reuse, RunFolder
+from regnas.runs.folder import RUN, Reuse, RunFolder, decisive
 from regnas.runtime.environment import environment_problem, environment_problems
 from regnas.runtime.printable import escaped
 from regnas.runtime.secrets import hide_passwords
@@ -109,7 +109,7 @@ def _as_before(
     if reuse != "resume" or not (path / RUN).exists():
         return loaded
     run = RunFolder.open(path)
-    if run.facts["configuration"] != loaded.table or run.anchors in (None, loaded.anchors):
+    if decisive(run.facts["configuration"]) != decisive(loaded.table) or run.anchors in (None, loaded.anchors):
         return loaded
     return parse(loaded.name, loaded.table, run.anchors)
 

@@ -1,7 +1,8 @@
 """Make foreign texts safe to print and write: names must not control a terminal or break a format.
 
-Names of classes, files, models and slices may contain any characters. Three functions remove harmful ones:
-``printable`` for a name or a line, ``without_controls`` for a whole document, and ``json_escapes`` for a JSON text.
+Names of classes, files, models and slices may contain any characters. Four functions remove harmful ones:
+``printable`` for a name or a line, ``without_controls`` for a whole document, ``json_escapes`` for a JSON text, and
+``file_name`` for a path.
 """
 
 from __future__ import annotations
@@ -67,3 +68,13 @@ def json_escapes(text: str) -> str:
         '"\\\\u202e"'
     """
     return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def file_name(text: str) -> str:
+    """Return a text as the name of a file or a folder: letters, digits, ``_``, ``.`` and ``-``.
+
+    Example:
+        >>> file_name("naive: new a1b2c3, seed 0"), file_name("..")
+        ('naive-new-a1b2c3-seed-0', '-')
+    """
+    return re.sub(r"[^\w.]+", "-", text).strip(".-") or "-"

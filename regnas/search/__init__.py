@@ -1,7 +1,7 @@
 """The search: evaluation of candidates, rewards, algorithms, and the study that records them."""
 
 from regnas.search.algorithms import ALGORITHMS, Evolution, RandomSearch, SearchAlgorithm
-from regnas.search.database import anchored_address, open_storage
+from regnas.search.database import open_storage
 from regnas.search.families import OLD, FamilySearch, Order, check_order
 from regnas.search.feasibility import excess_over, violation_of
 from regnas.search.rewards import REWARDS, Measures, Reward, TopOne, TopOneAndFlips
@@ -25,7 +25,6 @@ __all__ = [
     "TopOne",
     "TopOneAndFlips",
     "Trial",
-    "anchored_address",
     "best",
     "check_order",
     "excess_over",

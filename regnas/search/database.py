@@ -20,7 +20,6 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
-from regnas.components.paths import absolute
 from regnas.errors import ArtifactError, ConfigurationError, EnvironmentProblem, RegnasError, first_line
 from regnas.runtime.environment import environment_cause
 from regnas.runtime.files import write_bytes
@@ -48,19 +47,6 @@ _MACHINE = {
 # SQLSTATE of PostgreSQL if another session creates the same table or row: unique violation, duplicate table, object or
 # schema, serialization failure, deadlock.
 _CREATED_MEANWHILE = {"23505", "42P07", "42710", "42P06", "40001", "40P01"}
-
-
-def anchored_address(address: str, folder: Path) -> str:
-    """Return the address; if it names a file of SQLite by a relative path, the file is then below the folder.
-
-    Example:
-        >>> anchored_address("sqlite:///studies.db", Path("/home/ann")), anchored_address("sqlite://", Path("/home"))
-        ('sqlite:////home/ann/studies.db', 'sqlite://')
-    """
-    scheme, slashes, file = address.partition(":///")
-    if not slashes or not scheme.startswith("sqlite") or not file or file.startswith((":memory:", "file:")):
-        return address
-    return f"{scheme}:///{absolute(file, folder)}"
 
 
 def check_address(address: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from regnas.training.checkpoint import remove_unnamed
 from regnas.training.clipping import Clipping, log_clipping
 from regnas.training.compiling import compiled
 from regnas.training.distributed import SharedStatistics, average_gradients
+from regnas.training.loggers import Metrics, RunLoggers
 from regnas.training.objective import MovesWeights, Objective, Step
 from regnas.training.precision import check_precision, half_type, products_on
 from regnas.training.readings import Readings
@@ -52,6 +53,8 @@ class Trainer:
     preprocessing: Preprocessing
     device: torch.device
     processes: Processes = SINGLE
+    loggers: RunLoggers = field(default_factory=RunLoggers)
+    quiet: bool = False  # no progress bar, and no line in the log of the run
 
     @property
     def steps_per_epoch(self) -> int:
@@ -80,7 +83,7 @@ class Trainer:
 
         ``until`` ends after this many steps, with a checkpoint from which trainings of other objectives can continue.
         ``after_epoch`` does not change the training. The result counts the clipped steps, including those before a
-        checkpoint; a training with a description logs it.
+        checkpoint.
         """
         self._check_shares()
         check_precision(self.recipe.precision, self.device)
@@ -92,12 +95,15 @@ class Trainer:
         self._check_start(done, folder)
         if self.processes.is_main:
             remove_unnamed(folder)
+        with self.processes.together():
+            metrics = self._metrics(description, folder, done, last)
         # A compiled graph would not see the shared statistics of several processes.
         compiling = self.recipe.compile and self.processes.is_single
         readings = Readings.on(self.device)
         with (
             self.processes.speaking_once(),
-            Bar(description if self.processes.is_main else "", last, done) as bar,
+            Bar(description if self.processes.is_main and not self.quiet else "", last, done) as bar,
+            metrics or nullcontext(),
             torch.random.fork_rng(devices=[]),
             products_on(self.device, self.recipe.precision),
             compiled(model, objective) if compiling else nullcontext(),
@@ -113,6 +119,9 @@ class Trainer:
                     continue
                 for reading in readings.take():
                     state.take_note(reading, folder)
+                    if metrics:
+                        rate = self.recipe.learning_rate_at(reading.progress)
+                        metrics.add(reading.index + 1, reading.loss, reading.norm, rate, state.clipping)
                     bar.advance(f"loss {reading.loss:.3f}")
                     asked = asked or reading.asked
                 if after_epoch and within == 0:
@@ -123,7 +132,7 @@ class Trainer:
                     if asked:
                         raise Interrupted(asked)
         state.finish()
-        if description and self.processes.is_main and done < last:
+        if description and not self.quiet and self.processes.is_main and done < last:
             log_clipping(description, state.clipping)
         return state.clipping
 
@@ -175,6 +184,13 @@ class Trainer:
         """Return for each own sample the one before it in the batch of all processes; the last for the first."""
         batch = self.processes.gather(own).transpose(0, 1).flatten(0, 1)  # [P, N, ...] -> [N P, ...]
         return batch.roll(1, 0)[self.processes.share]
+
+    def _metrics(self, description: str, folder: Path, done: int, last: int) -> Metrics | None:
+        """Open the record of a training; None if nothing is left to train, or another process records it."""
+        if not self.processes.is_main or done >= last:
+            return None
+        name = description.removeprefix("train ") or "training"
+        return Metrics.open(self.loggers, name, folder, done, last, self.steps_per_epoch)
 
     @property
     def _own_draws(self) -> tuple[Key, ...]:

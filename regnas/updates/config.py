@@ -15,6 +15,7 @@ from regnas.networks import NETWORKS, Network
 from regnas.runs.config import LoadedConfig, Machine, check_calibration
 from regnas.runs.tables import is_update, load_table
 from regnas.training import RECIPE_PARTS, Recipe
+from regnas.training.loggers import LOGGERS, Logger
 from regnas.updates.methods import METHODS, Chain, ChainStage, Method, References, Release
 from regnas.updates.methods.tunable import Chosen, check_chosen
 
@@ -46,6 +47,7 @@ class UpdateConfig:
     by_epoch: tuple[str, ...] = ()
     cache: str = path_key("")
     machine: Machine = field(default_factory=Machine)
+    loggers: tuple[Logger, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.models) < 2:
@@ -111,7 +113,9 @@ def parse_update(name: str, table: dict[str, Any], anchors: Anchors | None = Non
     """Build the configuration of an update from its tables; report all problems at once."""
     if not is_update(table) and "supernet" in table:
         raise ConfigurationError(f"{name} has a supernet and no models: it is for `regnas run {name}`")
-    builder = Builder({DataSet: DATASETS, Network: NETWORKS, Method: METHODS, **RECIPE_PARTS}, anchors=anchors)
+    builder = Builder(
+        {DataSet: DATASETS, Network: NETWORKS, Method: METHODS, Logger: LOGGERS, **RECIPE_PARTS}, anchors=anchors
+    )
     values = builder.record(UpdateConfig, table, "")
     if builder.problems:
         raise ConfigurationError(*(f"{name}: {problem}" for problem in builder.problems))

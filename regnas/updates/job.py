@@ -13,12 +13,14 @@ from regnas.errors import ConfigurationError
 from regnas.flips import Predictions
 from regnas.runs.config import LoadedConfig
 from regnas.runs.folder import RunFolder
+from regnas.runs.job import loggers_of
 from regnas.runs.tables import describe
 from regnas.runtime.files import cache_folder
 from regnas.runtime.machine import choose_device
 from regnas.runtime.memory import BoundedCache
 from regnas.runtime.signals import stop_if_asked
 from regnas.training import calibration_count, check_sizes, predictions_from
+from regnas.training.loggers import RunLoggers
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import Chain
 from regnas.updates.models import Model, ModelStore
@@ -92,7 +94,7 @@ def prepare(config: LoadedConfig[UpdateConfig], folder: RunFolder) -> UpdateJob:
     folder.check_data(splits.summary())
     conditions = folder.facts["machine"] | {"threads": folder.facts["threads"]}
     conditions["versions"] = {name: folder.facts["versions"][name] for name in DECISIVE_VERSIONS}
-    stores = open_stores(config.values, splits, conditions)
+    stores = open_stores(config.values, splits, conditions, loggers_of(config, folder))
     check_stages(config.values.chain, stores[config.values.seeds[0]])
     return UpdateJob(config, folder, splits, stores, config.values.chain)
 
@@ -109,7 +111,9 @@ def load_splits(values: UpdateConfig) -> Splits:
     return splits
 
 
-def open_stores(values: UpdateConfig, splits: Splits, conditions: Mapping[str, Any]) -> dict[int, ModelStore]:
+def open_stores(
+    values: UpdateConfig, splits: Splits, conditions: Mapping[str, Any], loggers: RunLoggers | None = None
+) -> dict[int, ModelStore]:
     """Return a store of models for each seed."""
     return {
         seed: ModelStore(
@@ -121,6 +125,7 @@ def open_stores(values: UpdateConfig, splits: Splits, conditions: Mapping[str, A
             folder=Path(values.cache).expanduser() if values.cache else cache_folder() / "models",
             seed=seed,
             conditions=conditions,
+            loggers=loggers or RunLoggers(),
         )
         for seed in values.seeds
     }

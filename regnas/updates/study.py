@@ -33,6 +33,7 @@ from regnas.updates.models import (
     Model,
     ModelStore,
     collect_clipping,
+    copy_metrics,
     describe_clipping,
     make_all,
     methods_of,
@@ -84,6 +85,7 @@ def run_update(
     with folder.timed("train"):
         methods = methods_of([("no treatment", plain), *((each.label, each.plan) for each in variants)])
         make_all(job.stores, dict.fromkeys(job.seeds, wanted), config.values.machine.workers, methods)
+        copy_metrics(job.stores, wanted, methods, folder.metrics)
     with folder.timed("predict"):
         outcomes = [outcome_of(job, variant, plain) for variant in track(variants, "predict", len(variants))]
         clipped = _collect_clipping(job, {"no treatment": plain, **{each.label: each.plan for each in variants}})

@@ -71,6 +71,16 @@ def test_compare_and_gate_need_no_extra(predictions, tmp_path):
     assert (passed[0], failed[0]) == (0, 6)
 
 
+def test_doctor_needs_no_extra_and_names_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [(code, printed, _)] = without_extras(["doctor", "--json"])
+    assert code == 0, printed
+    found = {finding["name"]: finding for finding in json.loads(printed)["findings"]}
+    assert found["compare"]["status"] == "ok"
+    assert found["train"]["remedy"] == "To install: pip install 'regnas[train]'"
+    assert found["train twice"]["found"] == "left out, because torch is not installed"
+
+
 def test_every_format_but_parquet_needs_no_extra(tmp_path):
     columns = {"id": [1, 2], "target": [0, 0], "predicted": [0, 1]}
     files = [write(tmp_path / f"{place}.{suffix}", **columns) for place, suffix in enumerate(FORMATS)]
@@ -157,7 +167,7 @@ def test_every_optional_package_is_in_the_extra_that_is_named():
         if extra not in ("all", "dev")
         for requirement in requirements
     }
-    distributions = {name: found[0].lower() for name, found in packages_distributions().items()}
+    distributions = {name: found[0].lower().removesuffix("-skinny") for name, found in packages_distributions().items()}
     named = {(distributions.get(module, module.replace("_", "-")), extra) for module, extra in EXTRAS.items()}
     assert named == offered
     core = {requirement.partition(">")[0] for requirement in project["dependencies"]}

@@ -39,6 +39,8 @@ algorithm = { name = "outside" }
 [baselines.outside]
 [machine]
 device = "cpu"
+[[loggers]]
+name = "outside"
 """
 
 UPDATE = """\
@@ -56,6 +58,8 @@ batch_size = 16
 [methods.outside]
 [machine]
 device = "cpu"
+[[loggers]]
+name = "outside"
 """
 
 COMMANDS = [
@@ -135,6 +139,21 @@ def test_a_network_is_updated_by_a_method_of_another_package(used):
         ("outside", "Half distilled"),
     ]
     assert results["methods"][0]["parameters"] == 8 * 8 * 2 + 2
+
+
+@pytest.mark.parametrize("run", ["family", "update"])
+def test_every_training_is_logged_by_another_package(used, run):
+    pages = [page.read_text().splitlines() for page in (used / run / "diary").iterdir()]
+    names = sorted(page[0] for page in pages)
+    if run == "family":
+        assert names[-1] == "family, supernet"
+        record = used / run / "supernet" / "metrics.jsonl"
+        steps = [json.loads(line) for line in record.read_text().splitlines()]
+        assert [f"{line['step']} {line['loss']}" for line in steps] in [page[1:] for page in pages]
+    records = {file.stem for file in (used / run / "metrics").iterdir()}
+    assert {name.partition(", ")[2].replace(": ", "-").replace(", ", "-").replace(" ", "-") for name in names} == (
+        records | ({"supernet"} if run == "family" else set())
+    )
 
 
 def test_prediction_files_of_another_package_are_compared(used):

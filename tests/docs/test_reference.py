@@ -31,6 +31,7 @@ from regnas.training import (
     Curriculum,
     Recipe,
 )
+from regnas.training.loggers import LOGGERS
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import METHODS
 from regnas.updates.methods.chain import Release
@@ -62,10 +63,11 @@ COMPONENTS: dict[str, Mapping[str, Any]] = {
     "Losses of a lesson": LOSSES,
     "`[search]`": {**REWARDS, **ALGORITHMS},
     "`[training]` and `[fine_tuning]`": {**OPTIMIZERS, **LEARNING_RATE_SCHEDULES, **AVERAGINGS},
+    "`[[loggers]]`": LOGGERS,
     "`[curriculum]`": {**SUB_NETWORKS, **TEACHERS, **SCHEDULES, **SHRINKINGS},
 }
 # A key, a mark if it can be "auto", and its default: `weight`* (1.0)
-KEY = re.compile(r"`\[?([a-z_0-9]+)(?:\.NAME)?\]?`(\*?)(?: \((`[^`]*`|[^)]*)\))?")
+KEY = re.compile(r"`\[*([a-z_0-9]+)(?:\.NAME)?\]*`(\*?)(?: \((`[^`]*`|[^)]*)\))?")
 
 
 def split_components(section: str) -> tuple[list[list[str]], list[list[str]]]:

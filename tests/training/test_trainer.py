@@ -217,7 +217,12 @@ def test_interrupted_anywhere_and_resumed_the_bits_are_those_of_an_unbroken_trai
 def test_a_checkpoint_that_a_killed_training_did_not_delete_goes_when_it_is_continued(tmp_path):
     for _ in range(2):
         trainer().train(network(), SingleNetwork(), (0,), tmp_path, "")
-        assert set(files(tmp_path)) == {"checkpoints.json", "step-8.safetensors", "step-12.safetensors"}
+        assert set(files(tmp_path)) == {
+            "checkpoints.json",
+            "metrics.jsonl",
+            "step-8.safetensors",
+            "step-12.safetensors",
+        }
         (tmp_path / "step-4.safetensors").write_bytes(b"killed after the index was written")
 
 
@@ -346,7 +351,7 @@ def test_a_checkpoint_of_another_network_is_refused_with_what_differs(tmp_path):
 
 def test_only_the_two_newest_checkpoints_are_kept(tmp_path):
     trainer(epochs=5).train(network(), SingleNetwork(), (0,), tmp_path, "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [INDEX, "step-16.safetensors", "step-20.safetensors"]
+    assert sorted(path.name for path in tmp_path.glob("step-*")) == ["step-16.safetensors", "step-20.safetensors"]
     assert [entry["step"] for entry in json.loads((tmp_path / INDEX).read_text())["checkpoints"]] == [20, 16]
 
 

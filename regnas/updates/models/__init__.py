@@ -13,7 +13,7 @@ from regnas.updates.models.constrained import Constrained
 from regnas.updates.models.content import content_of
 from regnas.updates.models.given import Checkpoint, Published
 from regnas.updates.models.joint import JointTraining, MeanLogits, MemberOf, Twins, joint_members
-from regnas.updates.models.making import make_all, methods_of, training_macs
+from regnas.updates.models.making import copy_metrics, make_all, methods_of, training_macs
 from regnas.updates.models.mixed_weights import FisherInterpolated, FisherMerged, Interpolated, Soup
 from regnas.updates.models.model import Model, Training, all_parts, share_of, single_labels_of, trainings_in
 from regnas.updates.models.store import ModelStore
@@ -51,6 +51,7 @@ __all__ = [
     "all_parts",
     "collect_clipping",
     "content_of",
+    "copy_metrics",
     "describe_clipping",
     "joint_members",
     "make_all",

@@ -32,6 +32,7 @@ DECISIVE = (
     "regnas.training",
     "regnas.updates.models",
 )
+OBSERVING = "regnas.training.loggers"  # only sees a training
 BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # the nodes that can hold statements
 UNREADABLE = f"unreadable code of process {uuid4()}"  # never the same again: such code is always trained anew
 
@@ -85,8 +86,12 @@ def _reachable(module: str, packages: frozenset[str]) -> frozenset[str]:
 
 def _counts(module: str, packages: frozenset[str]) -> bool:
     if _package(module) == "regnas":
-        return any(module == prefix or module.startswith(f"{prefix}.") for prefix in DECISIVE)
+        return any(_is_in(module, prefix) for prefix in DECISIVE) and not _is_in(module, OBSERVING)
     return _package(module) in packages
+
+
+def _is_in(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
 
 
 @cache

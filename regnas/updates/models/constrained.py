@@ -94,7 +94,7 @@ class Constrained:
             surrogate=partial(on_known_classes, self.surrogate),
             label_loss=self.recipe(store).label_loss,
         )
-        description = store.describe_training(self) if store.verbose else ""
+        description = store.describe_training(self)
         clipping = trainer.train(model, objective, key, folder, description)
         calibrate(model.network, store.calibration(self.share))
         return model, clipping
@@ -115,7 +115,7 @@ class Constrained:
         """Return the trainer on the samples that are left, and the held-out samples."""
         samples = store.samples(self.share)
         kept, held = self._parted(store, samples)
-        trainer = Trainer(self.recipe(store), samples.part("train", kept), store.splits.preprocessing, store.device)
+        trainer = store.trainer_on(samples.part("train", kept), self.recipe(store))
         return trainer, samples.part("held out", held)
 
     def _parted(self, store: ModelStore, samples: Split) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

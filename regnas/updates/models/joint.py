@@ -110,7 +110,7 @@ class JointTraining:
         identity = store.identity(self)
         for network, start in zip(model.networks, self.starts, strict=False):
             inherit(network, store.module(start))
-        description = store.describe_training(self) if store.verbose else ""
+        description = store.describe_training(self)
         trainer = store.trainer(self.recipe(store), self.share)
         key = (store.seed, "training", identity)
         return model, trainer.train(model, self.bond.objective(store, self), key, folder, description)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+from regnas.runtime.files import write_bytes
+from regnas.runtime.printable import file_name
 from regnas.runtime.progress import Bar
 from regnas.runtime.workers import run_in_order
 from regnas.training import log_clipping
@@ -52,6 +56,18 @@ def make_all(
             bar.advance()
             if not verbose:  # the logs of workers are not shown
                 _log_clipping(stores[seed], model)
+
+
+def copy_metrics(
+    stores: Mapping[int, ModelStore], models: Iterable[Model], methods: Mapping[Model, str], folder: Path
+) -> None:
+    """Copy the record of every training that these models need to ``folder``, under a name that tells which it is."""
+    for seed, model in itertools.product(stores, all_parts(models)):
+        if isinstance(model, Training):
+            store = replace(stores[seed], methods=methods)
+            name = file_name(store.describe_training(model).removeprefix("train "))
+            if store.metrics(model).exists():
+                write_bytes(folder / f"{name}.jsonl", store.metrics(model).read_bytes())
 
 
 def methods_of(plans: Iterable[tuple[str, Iterable[Model]]]) -> dict[Model, str]:

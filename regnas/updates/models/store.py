@@ -20,6 +20,7 @@ from regnas.runtime.memory import BoundedCache
 from regnas.runtime.randomness import key_to_int
 from regnas.runtime.tensors import load_into, load_tensors, save_tensors
 from regnas.training import Clipping, Prepared, Recipe, Trainer, logits_on, spread_images
+from regnas.training.loggers import METRICS, RunLoggers
 from regnas.updates.models.code import code_of
 from regnas.updates.models.content import content_of
 from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, Recorder, WatchedSamples, read_answers
@@ -60,6 +61,7 @@ class ModelStore:
     folder: Path
     seed: int
     conditions: Mapping[str, Any] = field(default_factory=dict)
+    loggers: RunLoggers = field(default_factory=RunLoggers)
     verbose: bool = False  # every training shows its own progress
     methods: Mapping[Model, str] = field(default_factory=dict)  # the method of a training, for progress and logs
     watched: frozenset[Model] = frozenset()  # trainings whose predictions are kept epoch by epoch; see epochs.py
@@ -112,7 +114,12 @@ class ModelStore:
 
     def trainer(self, recipe: Recipe, share: DataFraction) -> Trainer:
         """Return a trainer on a share of the training samples."""
-        return Trainer(recipe, self.samples(share), self.splits.preprocessing, self.device)
+        return self.trainer_on(self.samples(share), recipe)
+
+    def trainer_on(self, samples: Split, recipe: Recipe) -> Trainer:
+        """Return a trainer on these samples."""
+        reading, quiet = self.splits.preprocessing, not self.verbose
+        return Trainer(recipe, samples, reading, self.device, loggers=self.loggers, quiet=quiet)
 
     def calibration(self, share: DataFraction) -> Prepared:
         """Return the images that batch-norm statistics are computed from."""
@@ -140,6 +147,8 @@ class ModelStore:
             if (folder / RECORD).exists():
                 return self._trained_again(folder, network, train)
             network, clipping = train(network, folder / CHECKPOINTS)
+            if (metrics := folder / CHECKPOINTS / METRICS).exists():
+                metrics.replace(folder / METRICS)
             sha256 = save_tensors(folder / NETWORK, network.state_dict())
             record = {"sha256": sha256, "model": content_of(model), "seed": self.seed}
             if clipping is not None:  # a network of a joint training has no steps of its own
@@ -192,6 +201,10 @@ class ModelStore:
         path = self._folder_of(model) / RECORD
         known = read_sealed_json(path).get("clipping") if path.exists() else None
         return None if known is None else Clipping.from_json(known)
+
+    def metrics(self, model: Training) -> Path:
+        """Return the file with the course of a training; networks of earlier versions have none."""
+        return self._folder_of(model) / METRICS
 
     def watched_samples(self, model: Training) -> WatchedSamples:
         """Return the samples that are predicted at the end of every epoch of this training."""

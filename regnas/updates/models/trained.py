@@ -115,7 +115,7 @@ class Trained:
         recorder = store.recorder(self)
         if recorder:
             recorder.begin(folder, trainer.steps_per_epoch)
-        description = store.describe_training(self) if store.verbose else ""
+        description = store.describe_training(self)
         key = (store.seed, "training", identity)
         clipping = trainer.train(network, self._objective(store), key, folder, description, after_epoch=recorder)
         return calibrate(network, store.calibration(self.share)), clipping

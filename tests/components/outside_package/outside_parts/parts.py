@@ -146,6 +146,30 @@ class NarrowResNet(ElasticResNet):
     stem_width: int = 4
 
 
+@dataclass(frozen=True)
+class Diary:
+    """One text file per training."""
+
+    def open(self, training):
+        folder = training.folder / "diary"
+        folder.mkdir(exist_ok=True)
+        return Page(folder / f"{training.identity}.txt", training)
+
+
+class Page:
+    """The lines of a training: its names, then a step and its loss each."""
+
+    def __init__(self, path, training):
+        self.path = path
+        self.lines = [f"{training.run}, {training.name}"]
+
+    def log(self, step, values):
+        self.lines.append(f"{step} {values['loss']}")
+
+    def close(self, finished):
+        self.path.write_text("\n".join(self.lines))
+
+
 class TallyFile:
     """Lines of id, target and answer with blanks between them."""
 
