@@ -3,10 +3,12 @@
 The networks are those of the cifar10 preset: one inside each of its budgets, and its supernet. Images are random. A
 step includes all work of the trainer: drawing, augmenting and preprocessing the batch, passes, clipping, optimizer.
 
-    python benchmarks/training_speed.py processes supernet networks
+    python -m benchmarks.training_speed arithmetic ofa processes supernet networks
 
 Every finished part is kept in benchmarks/training_speed.json. Each process has one thread. `processes` starts two; the
-first trains alone and together with the other in turns, and a step takes the same images.
+first trains alone and together with the other in turns, and a step takes the same images. `arithmetic` compares the
+multiply-adds per second of a step with those of a large matrix product, in turns on the same thread. `ofa` compares
+with the step of the ofa package: its networks, its sub-networks of a step one after the other, in its memory format.
 """
 
 from __future__ import annotations
@@ -34,13 +36,17 @@ from regnas.runs.config import Config, load_config
 from regnas.runtime.files import read_json, write_json
 from regnas.runtime.machine import describe_machine
 from regnas.runtime.processes import SINGLE, Processes, current_processes, joined
-from regnas.space import BudgetSampler, format_macs
-from regnas.training import Objective, Recipe, SingleNetwork, Step, SupernetObjective, Trainer
+from regnas.space import BudgetSampler, EvenSampler, format_macs
+from regnas.training import Curriculum, Objective, Recipe, SingleNetwork, Step, SupernetObjective, Trainer
+from regnas.training.sub_networks import Given
+from supernets.ofa_mobilenet_v3 import OFAMobileNetV3
 
 SHAPE, CLASSES = (3, 32, 32), 10
 WARM_UP = 4  # steps of each turn, compilation among them
 PROCESSES = 2
-PARTS = ("processes", "supernet", "networks")
+PARTS = ("arithmetic", "ofa", "processes", "supernet", "networks")
+MATRIX = 2048  # rows and columns of the product that stands for the arithmetic of the machine
+OFA_SHAPE, OFA_BATCH = (3, 128, 128), 16
 CPU = torch.device("cpu")
 RESULTS = Path(__file__).with_suffix(".json")
 
@@ -71,17 +77,20 @@ class Bench:
     steps: int  # of a turn
     turns: int
 
-    def trainer(self, processes: Processes = SINGLE, **changes: Any) -> Trainer:
+    def trainer(
+        self, processes: Processes = SINGLE, shape: tuple[int, int, int] = SHAPE, batch: int = 0, **changes: Any
+    ) -> Trainer:
         random = np.random.default_rng(0)
-        count = (WARM_UP + self.steps + 1) * self.batch
+        batch = batch or self.batch
+        count = (WARM_UP + self.steps + 1) * batch
         split = Split(
             "train",
-            torch.from_numpy(random.integers(0, 256, (count, *SHAPE), dtype=np.uint8)),
+            torch.from_numpy(random.integers(0, 256, (count, *shape), dtype=np.uint8)),
             torch.from_numpy(random.integers(0, CLASSES, count)),
             np.array([f"sample {index}" for index in range(count)]),
             np.arange(count),
         )
-        recipe: Recipe = replace(self.config.training, epochs=1, batch_size=self.batch, precision="float32")
+        recipe: Recipe = replace(self.config.training, epochs=1, batch_size=batch, precision="float32")
         return Trainer(replace(recipe, **changes), split, Preprocessing((0.5,) * 3, (0.25,) * 3), CPU, processes)
 
     def in_turns(self, variants: Mapping[str, Callable[[Path], Sequence[float]]]) -> dict[str, Any]:
@@ -137,6 +146,65 @@ class Bench:
             }
         )
 
+    def arithmetic(self) -> dict[str, Any]:
+        """Return the multiply-adds per second of a step and of a matrix product, and their ratio."""
+        space = self.config.supernet.space(SHAPE, CLASSES)
+        objective = SupernetObjective(space, self.config.curriculum, CrossEntropy(), (0,))
+        steps = range(WARM_UP, WARM_UP + self.steps)
+        macs = self.batch * statistics.mean(objective.macs_of(index, 0.0) for index in steps)
+        left, right = torch.randn(MATRIX, MATRIX), torch.randn(MATRIX, MATRIX)
+
+        def product(folder: Path) -> list[float]:
+            times = [time.perf_counter()]
+            for _ in range(WARM_UP + self.steps):
+                torch.mm(left, right)
+                times.append(time.perf_counter())
+            return times
+
+        found = self.in_turns({"step": self.supernet_steps, "product": product})
+        speeds = {
+            "step": macs / found["step"]["step_ms"] / 1e6,
+            "product": MATRIX**3 / found["product"]["step_ms"] / 1e6,
+        }
+        return {
+            "macs_of_a_step": round(macs),
+            "giga_macs_per_second": {name: round(speed, 2) for name, speed in speeds.items()},
+            "share": speeds["step"] / speeds["product"],
+        }
+
+    def ofa(self) -> dict[str, Any]:
+        """Return the step of the trainer and that of the ofa package on the same sub-networks and images."""
+        supernet = OFAMobileNetV3()
+        space = supernet.space(OFA_SHAPE, CLASSES)
+        chosen = [space.largest, *(EvenSampler(space).sample(Random(seed)) for seed in (0, 1)), space.smallest]
+        given = Curriculum(sub_networks=Given(tuple(chosen)), lessons={})
+        images = torch.randn(OFA_BATCH, *OFA_SHAPE)
+        targets = torch.arange(OFA_BATCH) % CLASSES
+
+        def regnas(folder: Path) -> list[float]:
+            torch.manual_seed(0)
+            timed = TimedSupernet(SupernetObjective(space, given, CrossEntropy(), (0,)))
+            trainer = self.trainer(shape=OFA_SHAPE, batch=OFA_BATCH)
+            trainer.train(supernet.supernet(OFA_SHAPE, CLASSES), timed, (0,), folder, "")
+            return timed.times
+
+        def package(folder: Path) -> list[float]:
+            torch.manual_seed(0)
+            elastic = supernet.supernet(OFA_SHAPE, CLASSES)
+            network, settings = elastic.network.train(), [elastic._settings(each) for each in chosen]
+            optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9, nesterov=True)
+            times = []
+            for _ in range(WARM_UP + self.steps + 1):
+                times.append(time.perf_counter())
+                optimizer.zero_grad()
+                for kernels, expansions, depths in settings:
+                    network.set_active_subnet(ks=kernels, e=expansions, d=depths)
+                    nn.functional.cross_entropy(network(images), targets).backward()
+                optimizer.step()
+            return times
+
+        return self.in_turns({"ofa": package, "regnas": regnas})
+
     def processes(self, processes: Processes) -> dict[str, Any]:
         def alone(folder: Path) -> list[float]:
             if not processes.is_main:  # waits, and its times are not those that are kept
@@ -174,7 +242,7 @@ def main() -> None:
     report = read_json(wishes.out) if wishes.out.exists() else {}
     report |= {"batch": wishes.batch, "machine": describe_machine(CPU)}
     for part in wishes.parts:
-        report[part] = {"processes": in_two_processes, "supernet": bench.supernet, "networks": bench.networks}[part]()
+        report[part] = getattr(bench, part)() if part != "processes" else in_two_processes()
         write_json(wishes.out, report)
         print(json.dumps({part: report[part]}, indent=2))
 
