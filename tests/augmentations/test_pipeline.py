@@ -18,6 +18,8 @@ def test_an_image_is_the_same_in_every_batch_order_thread_and_process(name):
     whole = chain.images(images, indices, 1)
     order = torch.randperm(16, generator=torch.Generator().manual_seed(3))
     assert torch.equal(chain.images(images[order], indices[order], 1), whole[order])
+    rearranged = images.contiguous(memory_format=torch.channels_last)
+    assert torch.equal(chain.images(rearranged, indices, 1), whole)
     again = pickle.loads(pickle.dumps(chain))
     with ThreadPoolExecutor(4) as pool:
         alone = pool.map(
