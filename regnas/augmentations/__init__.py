@@ -17,7 +17,8 @@ from regnas.components.registry import Registry, check_component
 def check_augmentation(part: Any) -> None:
     """Raise ``ValueError`` for a part that is no augmentation."""
     check_component(part)
-    if not hasattr(part, "shape_after") or not any(hasattr(part, name) for name in ("__call__", "at", "mix")):
+    defined = {name for kind in part.__mro__ for name in vars(kind)}  # every class itself has __call__, of its type
+    if "shape_after" not in defined or not defined & {"__call__", "at", "mix"}:
         raise ValueError(f"must have `shape_after`, and one of `__call__`, `at` and `mix`, got {part!r}")
 
 
@@ -52,6 +53,7 @@ __all__ = [
     "Mixing",
     "Pipeline",
     "Shape",
+    "check_augmentation",
     "choose_mixing",
     "mixings_of",
     "shapes_over",

@@ -42,6 +42,7 @@ class Pipeline:
         """
         if images.dtype != torch.uint8:
             raise DataError(f"images must be uint8 to be augmented, got {images.dtype}. Augment before normalizing.")
+        images = images.contiguous()  # means over an image depend on the order of its bytes
         samples = indices.cpu().numpy().astype(np.int64)
         for key, augmentation in zip(self._keys, self.augmentations, strict=True):
             if not isinstance(augmentation, Mixing):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from regnas.data import Splits
 from regnas.errors import ConfigurationError
 from regnas.family.polishing import Polishing
@@ -16,6 +18,8 @@ from regnas.updates.models import single_labels_of, trainings_in
 def check_recipe(values: Config, splits: Splits, space: SearchSpace, polish: Polishing | None) -> None:
     """Refuse augmentations that do not fit the images, the networks, a lesson or a baseline."""
     recipe = values.training
+    if polish:  # its own epochs may be too few for what changes over the training
+        replace(recipe, epochs=polish.epochs).image_shapes(splits.input_shape, "polish: training")
     other = [shape for shape in recipe.image_shapes(splits.input_shape) if shape != splits.input_shape]
     if other and any(space.resolutions):
         raise ConfigurationError(

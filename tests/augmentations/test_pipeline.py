@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pytest
 import torch
 
-from regnas.augmentations import AUGMENTATIONS, mixings_of, shapes_over
+from regnas.augmentations import check_augmentation, mixings_of, shapes_over
 from regnas.errors import ConfigurationError, DataError
 from tests.augmentations.images import IMAGE_AUGMENTATIONS, augmentation, photographs, pipeline
 
@@ -18,6 +19,8 @@ def test_an_image_is_the_same_in_every_batch_order_thread_and_process(name):
     whole = chain.images(images, indices, 1)
     order = torch.randperm(16, generator=torch.Generator().manual_seed(3))
     assert torch.equal(chain.images(images[order], indices[order], 1), whole[order])
+    rearranged = images.contiguous(memory_format=torch.channels_last)
+    assert torch.equal(chain.images(rearranged, indices, 1), whole)
     again = pickle.loads(pickle.dumps(chain))
     with ThreadPoolExecutor(4) as pool:
         alone = pool.map(
@@ -120,12 +123,25 @@ def test_impossible_keys_are_refused(name, keys):
         augmentation(name, **keys)
 
 
+@dataclass(frozen=True)
+class ShapeAlone:
+    """Has a shape and changes nothing."""
+
+    def shape_after(self, shape):
+        return shape
+
+
+@dataclass(frozen=True)
+class Inverted(ShapeAlone):
+    """Invert the images."""
+
+    def __call__(self, images, draws):
+        return 255 - images
+
+
 def test_a_part_of_another_package_must_be_an_augmentation():
-    from dataclasses import dataclass
-
-    @dataclass(frozen=True)
-    class NoAugmentation:
-        """Nothing."""
-
-    with pytest.raises(ConfigurationError, match="must have `shape_after`"):
-        AUGMENTATIONS.register("nothing")(NoAugmentation)
+    check_augmentation(Inverted)
+    with pytest.raises(ValueError, match="must have `shape_after`, and one of `__call__`, `at` and `mix`"):
+        check_augmentation(ShapeAlone)
+    images = photographs()
+    assert torch.equal(pipeline(Inverted()).images(images, torch.arange(16), 0), 255 - images)

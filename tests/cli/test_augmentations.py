@@ -49,6 +49,11 @@ PREVIOUS = 'models.new.start="previous"'
             "image, got mixup and cutmix. Remove mixup and cutmix, or choose another loss or method.",
         ),
         (
+            ['training.augmentations=[{ name = "progressive_resize", until = 0.6 }]', "polish={ epochs = 1 }"],
+            "polish: training.augmentations[0]: the last epoch must have images of 8 x 8 pixels, got 4 x 4. Train for "
+            "more epochs, or let it end earlier.",
+        ),
+        (
             [MIXUP, WITHOUT_BASELINES, HINGE],
             "training.augmentations must not mix images, because FlipHinge needs the label of a single image, got "
             "mixup. Remove mixup, or choose another loss or method.",

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 from torch.func import functional_call
 
+from regnas.augmentations import MixedLabels
 from regnas.losses import CrossEntropy, FocalDistillationLM, KnowledgeDistillation
 from regnas.training import Curriculum, Step, SupernetObjective, TeachingTerm
 from regnas.training.schedules import Ramp
@@ -69,6 +71,24 @@ def test_the_loss_of_a_step_is_that_of_the_formula():
     taught = sum(KnowledgeDistillation(2.0)(own, batch.targets, largest).mean() for own in (middle, smallest))
     mean = (largest + middle + smallest) / 3
     expected = of_labels(logits, batch) + 0.7 * taught + 1.5 * focal([(own, mean) for own in logits], batch)
+    torch.testing.assert_close(whole(network, batch).detach(), expected / 3)
+
+
+def soft_labels(batch, share):
+    own, other = (nn.functional.one_hot(labels, CLASSES) for labels in (batch.targets, batch.mixed.partners))
+    return share * own + (1 - share) * other
+
+
+def test_mixed_images_have_the_loss_of_soft_labels_and_teachers_that_see_them():
+    batch = step()
+    batch = replace(batch, mixed=MixedLabels(batch.targets.roll(1), 0.7))
+    network, soft = supernet(), soft_labels(batch, 0.7)
+    whole = objective({"distillation": TeachingTerm(Largest(), KnowledgeDistillation(2.0), 0.5)})
+    assert whole.single_labels == ""
+    assert objective({"congruence": TeachingTerm(Mean(), FOCAL)}).single_labels == "FocalDistillationLM"
+    largest, *others = logits = answers(network, whole, batch)
+    expected = sum(nn.functional.cross_entropy(own, soft) for own in logits)
+    expected += 0.5 * sum(KnowledgeDistillation(2.0)(own, batch.targets, largest).mean() for own in others)
     torch.testing.assert_close(whole(network, batch).detach(), expected / 3)
 
 

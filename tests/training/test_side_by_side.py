@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from regnas.losses import CrossEntropy, KnowledgeDistillation, LogitDifferenceInhibition
+from regnas.augmentations import MixedLabels
+from regnas.losses import CrossEntropy, FlipHinge, KnowledgeDistillation, LogitDifferenceInhibition
 from regnas.training import PulledToMean, SideBySide, Step, TwinBootstraps
 
 
@@ -55,6 +57,16 @@ def test_the_term_is_the_loss_it_is_given():
     mean = (logits[0] + logits[1]) / 2
     by_hand = sum(F.cross_entropy(own, step.targets) + 0.3 * loss(own, step.targets, mean).mean() for own in logits)
     torch.testing.assert_close(PulledToMean(loss, 0.3)(model, step), by_hand)
+
+
+def test_mixed_images_count_for_both_labels_by_their_shares():
+    model, step = networks(2), batch()
+    mixed = replace(step, mixed=MixedLabels(step.targets.roll(1), 0.25))
+    objective = PulledToMean(LogitDifferenceInhibition(), 0.3)
+    own, other = (objective(model, replace(step, targets=labels)) for labels in (step.targets, step.targets.roll(1)))
+    torch.testing.assert_close(objective(model, mixed), 0.25 * own + 0.75 * other)
+    assert objective.single_labels == ""
+    assert PulledToMean(FlipHinge(), 0.3).single_labels == "FlipHinge"
 
 
 @pytest.mark.parametrize(("progress", "pulled"), [(0.0, False), (0.59, False), (0.6, True), (0.9, True)])
