@@ -38,6 +38,7 @@ GROUPS = {
     "optimizer": "regnas.optimizers",
     "learning-rate schedule": "regnas.learning_rate_schedules",
     "averaging": "regnas.averagings",
+    "initialization": "regnas.initializations",
     "method": "regnas.methods",
     "network": "regnas.networks",
     "loss": "regnas.losses",
@@ -72,19 +73,11 @@ def all_registries() -> tuple[Registry[Any], ...]:
     from regnas.runs.baselines import BASELINES
     from regnas.search import ALGORITHMS, REWARDS
     from regnas.supernet import SUPERNETS
-    from regnas.training import (
-        AVERAGINGS,
-        LEARNING_RATE_SCHEDULES,
-        OPTIMIZERS,
-        SCHEDULES,
-        SHRINKINGS,
-        SUB_NETWORKS,
-        TEACHERS,
-    )
+    from regnas.training import RECIPE_PARTS, SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
     from regnas.updates.methods import METHODS
 
     searching = (SUPERNETS, REWARDS, ALGORITHMS, BASELINES)
-    training = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, OPTIMIZERS, LEARNING_RATE_SCHEDULES, AVERAGINGS)
+    training: tuple[Registry[Any], ...] = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, *RECIPE_PARTS.values())
     updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
     return (*searching, *training, *updating, DATASETS)
 

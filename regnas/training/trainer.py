@@ -29,6 +29,7 @@ from regnas.training.compiling import compiled
 from regnas.training.distributed import SharedStatistics, average_gradients
 from regnas.training.objective import MovesWeights, Objective, Step
 from regnas.training.optimizers import ModelOptimizer
+from regnas.training.prediction import Prepared, spread_images
 from regnas.training.recipe import Recipe
 from regnas.training.state import TrainingState
 
@@ -64,6 +65,13 @@ class Trainer:
         images = self.recipe.batch_size
         return images * sum(of_step(index, index / self.total_steps) for index in range(first, self.total_steps))
 
+    def initialize(self, network: nn.Module) -> None:
+        """Change the random weights of a network as the recipe says; the same in every process."""
+        self.recipe.check_network(network)
+        device = next(network.parameters()).device
+        for each in self.recipe.initialization:
+            each.apply(network, lambda count: Prepared(spread_images(self.split, count), self.preprocessing, device))
+
     def train(
         self,
         model: nn.Module,
@@ -81,6 +89,7 @@ class Trainer:
         checkpoint; a training with a description logs it.
         """
         self._check_shares()
+        self._check_averaging()
         last = self.total_steps if until is None else until
         model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         optimizer = self.recipe.optimizer_of(model)
@@ -180,6 +189,14 @@ class Trainer:
                     f"{images} images per step must divide evenly among {self.processes.count} processes with "
                     f"{self.recipe.accumulation} parts each. Change training.batch_size or the number of processes."
                 )
+
+    def _check_averaging(self) -> None:
+        try:
+            if self.total_steps:
+                self.recipe.weight_averaging.check(self.total_steps)
+        except ValueError as error:
+            with self.processes.speaking_once():
+                raise ConfigurationError(f"training: {error}") from None
 
     def _check_start(self, done: int, folder: Path) -> None:
         """Check that all processes read the same checkpoint, that is, see the same folder."""

@@ -134,6 +134,8 @@ def check_stages(chain: Chain, store: ModelStore) -> None:
             if stage.given:
                 store.module(stage.given)
             else:
-                store.fresh(release.network, release.share.classes_of(store.classes), stage.name)
+                fresh = store.fresh(release.network, release.share.classes_of(store.classes), stage.name)
+                store.training.check_network(fresh)
+                store.fine_tuning.check_network(fresh)
         except ValueError as error:
             raise ConfigurationError(f"models.{stage.name}.network: {error}") from None

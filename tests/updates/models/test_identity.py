@@ -105,8 +105,8 @@ def test_the_seed_the_data_and_the_recipe_are_part_of_the_identity(tmp_path, cha
 
 def test_choices_that_were_added_later_leave_the_identity_of_those_who_do_not_take_them():
     """What was kept before there were such choices is still found."""
-    later = {"accumulation", "compile", "optimizer", "weight_decay_on", "learning_rate_factors", "averaging"}
-    assert not later & content_of(RECIPE)["Recipe"].keys()
+    optimizing = {"optimizer", "weight_decay_on", "learning_rate_factors", "averaging", "initialization"}
+    assert not ({"accumulation", "compile"} | optimizing) & content_of(RECIPE)["Recipe"].keys()
     taken = content_of(replace(RECIPE, accumulation=2, compile=True))["Recipe"]
     assert (taken["accumulation"], taken["compile"]) == (2, True)
     assert "start" not in content_of(LESSON)["Lesson"]
