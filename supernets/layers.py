@@ -104,6 +104,10 @@ class InvertedBottleneck(nn.Module):
             None if shortcut == "none" else Shortcut(channels_in, channels_out, stride, shortcut == "projected")
         )
 
+    @property
+    def residual_norms(self) -> tuple[nn.BatchNorm2d, ...]:
+        return () if self.shortcut is None else (self.project.norm,)
+
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.project(self.squeeze(self.depthwise(self.expand(x))))
         return y if self.shortcut is None else y + self.shortcut(x)

@@ -38,6 +38,7 @@ GROUPS = {
     "optimizer": "regnas.optimizers",
     "learning-rate schedule": "regnas.learning_rate_schedules",
     "averaging": "regnas.averagings",
+    "initialization": "regnas.initializations",
     "method": "regnas.methods",
     "network": "regnas.networks",
     "loss": "regnas.losses",
@@ -68,36 +69,18 @@ def list_parts(
 
 def all_registries() -> tuple[Registry[Any], ...]:
     """Import and return the registries."""
-    from regnas.augmentations import AUGMENTATIONS
     from regnas.data import DATASETS
     from regnas.losses import FEATURE_LOSSES, LOSSES
     from regnas.networks import NETWORKS
     from regnas.runs.baselines import BASELINES
     from regnas.search import ALGORITHMS, REWARDS
     from regnas.supernet import SUPERNETS
-    from regnas.training import (
-        AVERAGINGS,
-        LEARNING_RATE_SCHEDULES,
-        OPTIMIZERS,
-        SCHEDULES,
-        SHRINKINGS,
-        SUB_NETWORKS,
-        TEACHERS,
-    )
+    from regnas.training import RECIPE_PARTS, SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS
     from regnas.training.loggers import LOGGERS
     from regnas.updates.methods import METHODS
 
     searching = (SUPERNETS, REWARDS, ALGORITHMS, BASELINES)
-    training = (
-        SUB_NETWORKS,
-        TEACHERS,
-        SCHEDULES,
-        SHRINKINGS,
-        AUGMENTATIONS,
-        OPTIMIZERS,
-        LEARNING_RATE_SCHEDULES,
-        AVERAGINGS,
-    )
+    training: tuple[Registry[Any], ...] = (SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, *RECIPE_PARTS.values())
     updating = (METHODS, NETWORKS, LOSSES, FEATURE_LOSSES)
     return (*searching, *training, *updating, DATASETS, LOGGERS)
 

@@ -218,7 +218,7 @@ def update(
 def validate(config: Target, set: Sets = None) -> None:
     """Check a configuration without training; print the attainable budgets, or the methods of an update."""
     from regnas.runs.config import parse_config, timed
-    from regnas.runs.job import check_budgets, imported_weights
+    from regnas.runs.job import check_budgets, check_curriculum, check_networks, imported_weights
     from regnas.runs.recipe_checks import check_recipe
     from regnas.runs.tables import is_update, load_table
     from regnas.space import format_macs, latency_range
@@ -233,7 +233,9 @@ def validate(config: Target, set: Sets = None) -> None:
     imported_weights(loaded, splits)  # refuses weights of another supernet
     space = space_of(loaded.values.supernet, splits.input_shape, len(splits.classes))
     space = timed(space, loaded.values.search, loaded.values.budgets, splits.input_shape, len(splits.classes))
+    check_curriculum(loaded.values, space)
     check_recipe(loaded.values, splits, space, loaded.values.polish)
+    check_networks(loaded.values, space, splits)
     low, high = space.macs_range
     say(f"attainable: {format_macs(low)} to {format_macs(high)} MACs ({low:,} to {high:,})")
     if loaded.values.search.latency_table:

@@ -11,6 +11,7 @@ from regnas.networks.cost import macs_of, parameters_of
 from regnas.networks.fusion import fold_batch_norms, folding_is_exact
 from regnas.networks.head import captured_features, classifier_of, with_dropout
 from regnas.networks.normalized import Normalized
+from regnas.networks.residual import residual_norms
 from regnas.networks.small_resnet import SmallResNet
 from regnas.networks.torchvision_models import PublishedEvaluation, TorchvisionModel
 from regnas.runtime.tensors import leading_slice
@@ -40,5 +41,6 @@ __all__ = [
     "leading_slice",
     "macs_of",
     "parameters_of",
+    "residual_norms",
     "with_dropout",
 ]

@@ -36,6 +36,10 @@ class ResidualBlock(nn.Module):
         self.conv2 = nn.Conv2d(middle, channels_out, 3, padding=1, bias=False)
         self.norm2 = nn.BatchNorm2d(channels_out)
 
+    @property
+    def residual_norms(self) -> tuple[nn.BatchNorm2d]:
+        return (self.norm2,)
+
     def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.stride == 1 else F.avg_pool2d(x, self.stride, ceil_mode=True)
         if self.padding:

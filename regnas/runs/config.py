@@ -145,6 +145,8 @@ class Config:
         check_calibration(self.calibration_images)
         if not self.training.epochs and not self.weights:
             raise ValueError("training: epochs must be at least 1, unless weights names an imported supernet")
+        if self.weights and self.training.initialization:
+            raise ValueError("training.initialization must be empty if weights names an imported supernet. Remove one.")
         if self.polish is not None:
             self.polish.recipe(self.training)
         for label, baseline in self.baselines.items():

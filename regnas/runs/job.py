@@ -128,6 +128,7 @@ def prepare(
     space = timed(space, values.search, budgets, splits.input_shape, len(splits.classes))
     check_curriculum(values, space)
     check_recipe(values, splits, space, None if polishing is None else polishing.settings)
+    check_networks(values, space, splits)
     check_budgets(budgets, space)
     imported = imported_weights(config, splits)
     if imported is not None:
@@ -227,6 +228,19 @@ def check_curriculum(values: Config, space: SearchSpace) -> None:
         values.curriculum.check(space, values.training.weight_averaging.keeps)
     except ValueError as error:
         raise ConfigurationError(f"curriculum: {error}") from None
+
+
+def check_networks(values: Config, space: SearchSpace, splits: Splits) -> None:
+    """Refuse a recipe for layers that the supernet or the networks of the baselines do not have.
+
+    The smallest network has the fewest layers.
+    """
+    recipe, shape, classes = values.training, splits.input_shape, len(splits.classes)
+    if recipe.names_layers and recipe.epochs:
+        with torch.random.fork_rng(devices=[]):
+            recipe.check_network(values.supernet.supernet(shape, classes))
+            if values.baselines:
+                recipe.check_network(values.supernet.network(space.smallest, shape, classes))
 
 
 def check_budgets(budgets: Mapping[str, Budget], space: SearchSpace) -> dict[str, float]:

@@ -74,7 +74,9 @@ def _new_supernet(job: Job, key: tuple[Key, ...]) -> nn.Module:
         torch.manual_seed(key_to_int(*key, "start"))
         supernet = job.config.values.supernet.supernet(job.splits.input_shape, job.classes)
     imported = imported_weights(job.config, job.splits)
-    if imported is not None:
+    if imported is None:
+        job.trainer.initialize(supernet)
+    else:
         log.info("start from imported weights: %s", imported.path)
         load_into(supernet, imported.tensors(), imported.path)
     return supernet

@@ -7,6 +7,7 @@ from regnas.training.constrained import ConstrainedObjective, HeldOut, WithMulti
 from regnas.training.curriculum import Curriculum, TeachingTerm
 from regnas.training.ends import Ends, ForkedTraining
 from regnas.training.image_sizes import check_sizes
+from regnas.training.initialization import INITIALIZATIONS, Initialization
 from regnas.training.learning_rates import LEARNING_RATE_SCHEDULES, LearningRateSchedule
 from regnas.training.objective import PASSES_OF_A_STEP, Objective, Step, SupernetObjective
 from regnas.training.optimizers import OPTIMIZERS, Optimizer
@@ -33,6 +34,7 @@ from regnas.training.trainer import AfterEpoch, Trainer
 
 __all__ = [
     "AVERAGINGS",
+    "INITIALIZATIONS",
     "LEARNING_RATE_SCHEDULES",
     "OPTIMIZERS",
     "PASSES_OF_A_STEP",
@@ -53,6 +55,7 @@ __all__ = [
     "ForkedTraining",
     "Given",
     "HeldOut",
+    "Initialization",
     "LearningRateSchedule",
     "LogitTerm",
     "Mixing",

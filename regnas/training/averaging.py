@@ -20,6 +20,10 @@ class Averaging(Protocol):
         """Whether there are averages."""
         ...
 
+    def check(self, steps: int) -> None:
+        """Raise a ``ValueError`` for a training of this many steps, at least 1, that is too short."""
+        ...
+
     def update(self, averages: Mapping[str, Tensor], model: nn.Module, steps: int, progress: float) -> None:
         """Move the averages after this many ``steps``; may also move the parameters."""
         ...
@@ -30,6 +34,9 @@ class NoAveraging:
     """The weights of the last step."""
 
     keeps: ClassVar[bool] = False
+
+    def check(self, steps: int) -> None:
+        pass
 
     def update(self, averages: Mapping[str, Tensor], model: nn.Module, steps: int, progress: float) -> None:
         pass
@@ -46,6 +53,9 @@ class MovingAverage:
     def __post_init__(self) -> None:
         if not 0 < self.decay < 1:
             raise ValueError(f"decay must be between 0 and 1, got {self.decay:g}")
+
+    def check(self, steps: int) -> None:
+        pass
 
     @torch.no_grad()
     def update(self, averages: Mapping[str, Tensor], model: nn.Module, steps: int, progress: float) -> None:
@@ -72,6 +82,13 @@ class Lookahead:
             raise ValueError(
                 f"every must be at least 1, decay between 0 and 1, and power at least 0, got {self.every}, "
                 f"{self.decay:g} and {self.power:g}"
+            )
+
+    def check(self, steps: int) -> None:
+        if steps < self.every:
+            raise ValueError(
+                f"averaging.every must be at most the {steps} steps of the training, got {self.every}. Lower it, or "
+                "raise epochs."
             )
 
     @torch.no_grad()

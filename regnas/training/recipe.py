@@ -16,6 +16,7 @@ from regnas.losses import CrossEntropy
 from regnas.runtime.randomness import Key
 from regnas.training.averaging import AVERAGINGS, Averaging, MovingAverage, NoAveraging
 from regnas.training.clipping import ClipNorm
+from regnas.training.initialization import INITIALIZATIONS, Initialization
 from regnas.training.learning_rates import LEARNING_RATE_SCHEDULES, LearningRateSchedule, OneCycle
 from regnas.training.optimizers import (
     OPTIMIZERS,
@@ -23,6 +24,7 @@ from regnas.training.optimizers import (
     ModelOptimizer,
     Optimizer,
     StochasticGradientDescent,
+    TrainedParameter,
     trained_parameters,
 )
 from regnas.training.precision import Precision
@@ -33,6 +35,7 @@ RECIPE_PARTS: dict[Any, Registry[Any]] = {
     Optimizer: OPTIMIZERS,
     LearningRateSchedule: LEARNING_RATE_SCHEDULES,
     Averaging: AVERAGINGS,
+    Initialization: INITIALIZATIONS,
 }
 
 # Networks that were trained without augmentation keep their digest, in which there was always a table.
@@ -75,6 +78,7 @@ class Recipe:
     )
     weight_decay_on: Decayed = field(default="all", metadata={"content": "unless default"})
     averaging: Averaging = field(default=NoAveraging(), metadata={"content": "unless default", **IS_SHORT})
+    initialization: tuple[Initialization, ...] = field(default=(), metadata={"content": "unless default", **IS_SHORT})
     learning_rate_factors: dict[str, float] = field(default_factory=dict, metadata={"content": "unless default"})
     label_smoothing: float = field(default=0.0, metadata={"content": "unless default"})
 
@@ -143,10 +147,26 @@ class Recipe:
         """The averaging; ``ema_decay`` is short for a moving average."""
         return MovingAverage(self.ema_decay) if self.ema_decay else self.averaging
 
+    @property
+    def names_layers(self) -> bool:
+        """Whether not every network has the layers that the recipe needs."""
+        return bool(self.initialization or self.learning_rate_factors)
+
+    def check_network(self, network: nn.Module) -> None:
+        """Refuse a network without the layers that ``learning_rate_factors`` and ``initialization`` need."""
+        self._parameters_of(network)
+        try:
+            for each in self.initialization:
+                each.check(network)
+        except ValueError as error:
+            raise ConfigurationError(f"training: {error}") from None
+
     def optimizer_of(self, model: nn.Module) -> ModelOptimizer:
         """Return the optimizer of a model; refuse ``learning_rate_factors`` of layers that it does not have."""
-        parameters = trained_parameters(model, self.weight_decay, self.weight_decay_on, self.learning_rate_factors)
-        return ModelOptimizer(self.optimizer.build(parameters, self.momentum))
+        return ModelOptimizer(self.optimizer.build(self._parameters_of(model), self.momentum))
+
+    def _parameters_of(self, model: nn.Module) -> list[TrainedParameter]:
+        return trained_parameters(model, self.weight_decay, self.weight_decay_on, self.learning_rate_factors)
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress`` 0 <= p < 1 of the training."""

@@ -31,6 +31,7 @@ from regnas.training.distributed import SharedStatistics, average_gradients
 from regnas.training.loggers import Metrics, RunLoggers
 from regnas.training.objective import MovesWeights, Objective, Step
 from regnas.training.precision import check_precision, half_type, products_on
+from regnas.training.prediction import Prepared, spread_images
 from regnas.training.readings import Readings
 from regnas.training.recipe import Recipe
 from regnas.training.state import TrainingState
@@ -69,6 +70,13 @@ class Trainer:
         images = self.recipe.batch_size
         return images * sum(of_step(index, index / self.total_steps) for index in range(first, self.total_steps))
 
+    def initialize(self, network: nn.Module) -> None:
+        """Change the random weights of a network as the recipe says; the same in every process."""
+        self.recipe.check_network(network)
+        device = next(network.parameters()).device
+        for each in self.recipe.initialization:
+            each.apply(network, lambda count: Prepared(spread_images(self.split, count), self.preprocessing, device))
+
     def train(
         self,
         model: nn.Module,
@@ -88,6 +96,7 @@ class Trainer:
         self._check_shares()
         check_precision(self.recipe.precision, self.device)
         self._check_images(objective)
+        self._check_averaging()
         last = self.total_steps if until is None else until
         model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         state = TrainingState(model, self.recipe, self.device)
@@ -216,6 +225,14 @@ class Trainer:
         with self.processes.speaking_once():
             self.recipe.image_shapes((channels, height, width))
             self.recipe.check_labels(getattr(objective, "single_labels", type(objective).__name__))
+
+    def _check_averaging(self) -> None:
+        try:
+            if self.total_steps:
+                self.recipe.weight_averaging.check(self.total_steps)
+        except ValueError as error:
+            with self.processes.speaking_once():
+                raise ConfigurationError(f"training: {error}") from None
 
     def _check_start(self, done: int, folder: Path) -> None:
         """Check that all processes read the same checkpoint, that is, see the same folder."""

@@ -67,6 +67,10 @@ class UpdateConfig:
             recipe = getattr(self, section)
             if recipe is not None and recipe.epochs < 1:
                 raise ValueError(f"{section}: epochs must be at least 1")
+        if self.fine_tuning is not None and self.fine_tuning.initialization:
+            raise ValueError(
+                "fine_tuning.initialization must be empty, because fine-tuning starts from other weights. Remove it."
+            )
         check_calibration(self.calibration_images)
         for label in [*self.models, *self.methods]:
             if not label.replace("-", "").replace("_", "").isalnum():

@@ -142,6 +142,7 @@ def check_stages(chain: Chain, store: ModelStore) -> None:
                 network = store.fresh(release.network, release.share.classes_of(store.classes), stage.name)
                 shape = store.splits.input_shape
                 for section, recipe in (("training", store.training), ("fine_tuning", store.fine_tuning)):
+                    recipe.check_network(network)
                     other = [each for each in recipe.image_shapes(shape, section) if each != shape]
                     check_sizes(network, other, f"models.{stage.name}")
         except ValueError as error:

@@ -34,6 +34,13 @@ class ElasticMobileNet(nn.Module):
         self._layout = layout
         self._settings = lru_cache(KEPT_SETTINGS)(partial(_checked_settings, space, layout))
 
+    @property
+    def residual_norms(self) -> list[nn.BatchNorm2d]:
+        first, *blocks = self.network.blocks
+        norms = [(first.shortcut, first.conv.point_linear.bn)]
+        norms += [(block.shortcut, block.conv.point_linear.bn.bn) for block in blocks]
+        return [norm for shortcut, norm in norms if shortcut is not None]
+
     def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
         kernels, expansions, depths = self._settings(architecture)
         self.network.set_active_subnet(ks=kernels, e=expansions, d=depths)

@@ -28,6 +28,10 @@ class ElasticResNet50(nn.Module):
         self._groups: list[list[int]] = network.grouped_block_index
         self._settings = lru_cache(KEPT_SETTINGS)(partial(_checked_settings, space, expansions))
 
+    @property
+    def residual_norms(self) -> list[nn.BatchNorm2d]:
+        return [block.conv3.bn.bn for block in self.network.blocks]
+
     def forward(self, images: Tensor, architecture: Architecture) -> Tensor:
         self._activate(architecture)
         logits: Tensor = self.network(resize(images, architecture.resolution))

@@ -54,6 +54,10 @@ class Bottleneck(nn.Module):
             else nn.Identity()
         )
 
+    @property
+    def residual_norms(self) -> tuple[nn.BatchNorm2d]:
+        return (self.restore.norm,)
+
     def forward(self, x: Tensor) -> Tensor:
         return F.relu(self.restore(self.spatial(self.reduce(x))) + self.shortcut(x))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations
@@ -12,7 +13,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from regnas.networks import classifier_of
+from regnas.networks import classifier_of, residual_norms
 from regnas.space import Budget, BudgetSampler, Stage, contains
 from regnas.supernet import SUPERNETS
 from regnas.training import calibrate
@@ -162,6 +163,17 @@ def test_every_batch_norm_is_registered_right_after_its_convolution(supernet, sp
 
 
 @pytest.mark.slow
+def test_the_ends_of_residual_branches_are_those_of_the_sub_networks(supernet, space):
+    """So that a supernet and a network that is trained alone can start in the same way."""
+    changed = copy.deepcopy(supernet)
+    for norm in residual_norms(changed):
+        nn.init.zeros_(norm.weight)
+    for architecture in (space.smallest, space.largest):
+        alone = changed.extract(architecture)
+        zero = [norm for norm in alone.modules() if isinstance(norm, nn.BatchNorm2d) and not norm.weight.any()]
+        assert zero == residual_norms(alone) != []
+
+
 def test_containment_is_that_of_the_tensors(supernet, space):
     """On extracted tensors, for more than 500 random pairs: contained exactly if all are leading slices."""
     random = Random(1)

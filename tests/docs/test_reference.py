@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any
@@ -20,17 +21,7 @@ from regnas.runs.config import Config, Machine, SearchSettings
 from regnas.runs.tables import presets
 from regnas.search import ALGORITHMS, REWARDS
 from regnas.supernet import SUPERNETS
-from regnas.training import (
-    AVERAGINGS,
-    LEARNING_RATE_SCHEDULES,
-    OPTIMIZERS,
-    SCHEDULES,
-    SHRINKINGS,
-    SUB_NETWORKS,
-    TEACHERS,
-    Curriculum,
-    Recipe,
-)
+from regnas.training import RECIPE_PARTS, SCHEDULES, SHRINKINGS, SUB_NETWORKS, TEACHERS, Curriculum, Recipe
 from regnas.training.loggers import LOGGERS
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import METHODS
@@ -41,8 +32,7 @@ from tests.docs.markdown import ROOT, prose_of, rows_of, sections_of
 CONFIGURATION = sections_of(ROOT / "docs" / "configuration.md")
 REGISTRIES: list[Mapping[str, Any]] = [
     *(BASELINES, METHODS, DATASETS, NETWORKS, LOSSES, FEATURE_LOSSES, REWARDS, ALGORITHMS),
-    *(SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, SUPERNETS, AUGMENTATIONS),
-    *(OPTIMIZERS, LEARNING_RATE_SCHEDULES, AVERAGINGS),
+    *(SUB_NETWORKS, TEACHERS, SCHEDULES, SHRINKINGS, SUPERNETS, *RECIPE_PARTS.values()),
 ]
 TABLES = {
     "`regnas run`": Config,
@@ -62,7 +52,9 @@ COMPONENTS: dict[str, Mapping[str, Any]] = {
     "Methods and baselines": {**BASELINES, **METHODS},
     "Losses of a lesson": LOSSES,
     "`[search]`": {**REWARDS, **ALGORITHMS},
-    "`[training]` and `[fine_tuning]`": {**OPTIMIZERS, **LEARNING_RATE_SCHEDULES, **AVERAGINGS},
+    "`[training]` and `[fine_tuning]`": dict(
+        ChainMap(*(parts for parts in RECIPE_PARTS.values() if parts is not AUGMENTATIONS))
+    ),
     "`[[loggers]]`": LOGGERS,
     "`[curriculum]`": {**SUB_NETWORKS, **TEACHERS, **SCHEDULES, **SHRINKINGS},
 }

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regnas.components.builder import Builder
-from regnas.errors import Interrupted
+from regnas.errors import ConfigurationError, Interrupted
 from regnas.runtime import signals
 from regnas.training import RECIPE_PARTS, Recipe, SingleNetwork
 from regnas.training.averaging import Lookahead, MovingAverage
@@ -38,7 +38,7 @@ def trained(folder, **recipe):
 
 
 @pytest.mark.parametrize(
-    "lookahead", [Lookahead(5, 0.9, 2.0), Lookahead(1, 0.5, 0.0), Lookahead(100, 0.5, 0.0)], ids=str
+    "lookahead", [Lookahead(5, 0.9, 2.0), Lookahead(1, 0.5, 0.0), Lookahead(12, 0.5, 0.0)], ids=str
 )
 def test_lookahead_is_that_of_the_formula(tmp_path, lookahead):
     found, rates = trained(tmp_path, averaging=lookahead)
@@ -72,6 +72,14 @@ def test_lookahead_resumes_with_the_same_bytes(tmp_path, stop):
     run().train(resumed, SingleNetwork(), (0,), tmp_path / "broken", "")
     assert same(state(resumed), state(unbroken))
     assert files(tmp_path / "broken") == files(tmp_path / "unbroken")
+
+
+def test_a_training_that_is_shorter_than_the_first_average_is_refused(tmp_path):
+    with pytest.raises(
+        ConfigurationError, match=r"averaging.every must be at most the 12 steps of the training, got 13. L"
+    ):
+        trained(tmp_path, averaging=Lookahead(13))
+    assert trained(tmp_path, averaging=Lookahead(13), epochs=0)[0] == 5.0
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,11 @@ class Constrained:
 
     def _train(self, store: ModelStore, model: nn.Module, folder: Path) -> tuple[nn.Module, Clipping]:
         assert isinstance(model, WithMultipliers)
+        trainer, held = self._trainer(store)
         if self.start:
             inherit(model.network, store.module(self.start))
-        trainer, held = self._trainer(store)
+        else:
+            trainer.initialize(model.network)
         key = (store.seed, "training", store.identity(self))
         correct = torch.stack([store.logits(old, held).argmax(dim=1) == held.targets for old in self.olds])  # [R, N]
         objective = ConstrainedObjective(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -108,10 +109,13 @@ class JointTraining:
     def _train(self, store: ModelStore, model: nn.Module, folder: Path) -> tuple[nn.Module, Clipping]:
         assert isinstance(model, SideBySide)
         identity = store.identity(self)
-        for network, start in zip(model.networks, self.starts, strict=False):
-            inherit(network, store.module(start))
-        description = store.describe_training(self)
         trainer = store.trainer(self.recipe(store), self.share)
+        for network, start in itertools.zip_longest(model.networks, self.starts):
+            if start is None:
+                trainer.initialize(network)
+            else:
+                inherit(network, store.module(start))
+        description = store.describe_training(self)
         key = (store.seed, "training", identity)
         return model, trainer.train(model, self.bond.objective(store, self), key, folder, description)
 

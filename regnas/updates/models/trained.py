@@ -109,9 +109,11 @@ class Trained:
 
     def _train(self, store: ModelStore, network: nn.Module, folder: Path) -> tuple[nn.Module, Clipping]:
         identity = store.identity(self)
+        trainer = store.trainer(self.recipe(store), self.share)
         if self.start:
             inherit(network, store.module(self.start))
-        trainer = store.trainer(self.recipe(store), self.share)
+        else:
+            trainer.initialize(network)
         recorder = store.recorder(self)
         if recorder:
             recorder.begin(folder, trainer.steps_per_epoch)

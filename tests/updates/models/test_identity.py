@@ -108,8 +108,8 @@ def test_the_seed_the_data_and_the_recipe_are_part_of_the_identity(tmp_path, cha
 def test_choices_that_were_added_later_leave_the_identity_of_those_who_do_not_take_them():
     """What was kept before there were such choices is still found."""
     content = content_of(RECIPE)["Recipe"]
-    later = {"accumulation", "compile", "optimizer", "weight_decay_on", "learning_rate_factors", "averaging"}
-    assert not (later | {"label_smoothing"}) & content.keys()
+    optimizing = {"optimizer", "weight_decay_on", "learning_rate_factors", "averaging", "initialization"}
+    assert not ({"accumulation", "compile", "label_smoothing"} | optimizing) & content.keys()
     assert content["augmentation"] == {"Augmentation": {"shift": 0, "flip": False}}
     shifted = content_of(replace(RECIPE, augmentations=(Shift(1),)))["Recipe"]
     assert shifted["augmentation"] == [{"Shift": {"pixels": 1}}]
