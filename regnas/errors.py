@@ -34,6 +34,7 @@ EXTRAS = {
     "psycopg": "postgresql",
     "optuna_dashboard": "dashboard",
     "torchmetrics": "metrics",
+    "timm": "timm",
     "tensorboard": "tensorboard",
     "wandb": "wandb",
     "mlflow": "mlflow",

@@ -22,7 +22,8 @@ def predict(
     model: Annotated[
         str,
         typer.Argument(
-            help="RUN:MEMBER of a family, RUN:METHOD of an update, an exported .onnx file, or a name such as resnet18.",
+            help="RUN:MEMBER of a family, RUN:METHOD of an update, an exported .onnx file, or a name such as resnet18 "
+            "or timm/resnet18.",
             metavar="MODEL",
         ),
     ],
@@ -30,6 +31,10 @@ def predict(
     out: Annotated[Path, typer.Option(help="The file of predictions, an npz.", metavar="PATH")],
     weights: Annotated[
         str | None, typer.Option(help="Weights of a torchvision model. Default: DEFAULT.", metavar="NAME")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Your own weights of a torchvision or timm model: .safetensors or .pth.", metavar="PATH"),
     ] = None,
     split: SplitChoice = "report",
     batch_size: Annotated[int | None, typer.Option(min=1, help="Images per batch.", metavar="N")] = None,
@@ -53,6 +58,7 @@ def predict(
             out=out,
             split=split,
             weights=weights,
+            checkpoint=checkpoint,
             batch_size=batch_size,
             device=device,
             overwrite=overwrite,

@@ -19,15 +19,17 @@ RESAMPLING = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling
 class Center:
     """The evaluation of published weights: the shorter side resized to ``shorter`` pixels, and the center crop.
 
-    The same pixels as torchvision's Resize and CenterCrop: published weights reach their published accuracies.
+    The same pixels as torchvision's Resize and CenterCrop: published weights reach their published accuracies. With
+    ``squash``, both sides are resized to ``shorter`` pixels.
     """
 
     shorter: int
     interpolation: Literal["bilinear", "bicubic"]
+    squash: bool = False
 
     def __call__(self, picture: Image.Image, size: int) -> Image.Image:
         shorter, longer = sorted(picture.size)
-        resized_longer = int(self.shorter * longer / shorter)
+        resized_longer = self.shorter if self.squash else int(self.shorter * longer / shorter)
         # PIL checks the size of the file; a line of single pixels becomes huge only here.
         if Image.MAX_IMAGE_PIXELS is not None and self.shorter * resized_longer > Image.MAX_IMAGE_PIXELS:
             raise ValueError(f"too narrow at {picture.width} x {picture.height} pixels; crop it")

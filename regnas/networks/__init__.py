@@ -7,13 +7,15 @@ from typing import Protocol
 from torch import nn
 
 from regnas.components.registry import Registry
+from regnas.networks.checkpoints import read_weights
 from regnas.networks.cost import macs_of, parameters_of
 from regnas.networks.fusion import fold_batch_norms, folding_is_exact
 from regnas.networks.head import captured_features, classifier_of, with_dropout
 from regnas.networks.normalized import Normalized
 from regnas.networks.residual import residual_norms
 from regnas.networks.small_resnet import SmallResNet
-from regnas.networks.torchvision_models import PublishedEvaluation, TorchvisionModel
+from regnas.networks.timm_models import TimmModel
+from regnas.networks.torchvision_models import PublishedEvaluation, TorchvisionModel, last_layer
 from regnas.runtime.tensors import leading_slice
 
 
@@ -24,7 +26,7 @@ class Network(Protocol):
 
 
 NETWORKS: Registry[type[Network]] = Registry(
-    "network", "regnas.networks", {"small_resnet": SmallResNet, "torchvision": TorchvisionModel}
+    "network", "regnas.networks", {"small_resnet": SmallResNet, "torchvision": TorchvisionModel, "timm": TimmModel}
 )
 
 __all__ = [
@@ -33,14 +35,17 @@ __all__ = [
     "Normalized",
     "PublishedEvaluation",
     "SmallResNet",
+    "TimmModel",
     "TorchvisionModel",
     "captured_features",
     "classifier_of",
     "fold_batch_norms",
     "folding_is_exact",
+    "last_layer",
     "leading_slice",
     "macs_of",
     "parameters_of",
+    "read_weights",
     "residual_norms",
     "with_dropout",
 ]

@@ -31,6 +31,7 @@ class PublishedEvaluation:
     interpolation: Literal["bilinear", "bicubic"]
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    squash: bool = False  # both sides to ``shorter``, whatever the shape of the image
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,11 @@ class TorchvisionModel:
         return {"input_size": size} if self.model.startswith("maxvit_") else {}
 
 
+def imagenet_categories() -> tuple[str, ...]:
+    """Return the names of the 1,000 classes of ImageNet in their order."""
+    return tuple(_models().ResNet18_Weights.DEFAULT.meta["categories"])
+
+
 def checkpoint_folder() -> Path:
     """Return the folder where torch keeps downloaded weights."""
     return Path(torch.hub.get_dir()) / "checkpoints"
@@ -159,7 +165,7 @@ def _fill(network: nn.Module, model: str, classes: int, state: dict[str, Tensor]
             # The published files predate the rule that module names have no dot; torchvision renames in the same way.
             renamed = re.sub(r"(denselayer\d+\.(?:norm|conv))\.([12])\.", r"\1\2.", name)
             state[renamed] = state.pop(name)
-    last = _last_layer(network, classes)
+    last = last_layer(network, classes)
     for name, fresh in network.state_dict().items():
         if name.rpartition(".")[0] == last and name in state:
             found = state[name]
@@ -171,7 +177,7 @@ def _fill(network: nn.Module, model: str, classes: int, state: dict[str, Tensor]
         raise ArtifactError(f"{file} does not belong to {model} ({_one_line(error)}). Remove it.") from error
 
 
-def _last_layer(network: nn.Module, classes: int) -> str:
+def last_layer(network: nn.Module, classes: int) -> str:
     """Return the name of the layer that computes the logits; in squeezenet it is a convolution."""
     names: list[str] = [
         name

@@ -32,6 +32,7 @@ def predict(
     out: str | Path | None = None,
     split: SplitName = "report",
     weights: str | None = None,
+    checkpoint: str | Path | None = None,
     batch_size: int | None = None,
     device: str | None = None,
     overwrite: bool = False,
@@ -40,11 +41,14 @@ def predict(
 
     Args:
         model: ``"RUN:small"``, a member of a family; ``"RUN:elodi"`` or ``"RUN:elodi-seed-1"``, a model of an update;
-            an .onnx file that regnas exported; or a name of torchvision such as ``"resnet18"``.
+            an .onnx file that regnas exported; or a name of torchvision such as ``"resnet18"``, or of timm such as
+            ``"timm/resnet18.a1_in1k"``.
         data: a folder of class folders, an npz of images and targets, a configuration, a preset or a run folder.
         out: an npz file to write the predictions to.
         split: the split of a configuration or a run.
         weights: the weights of a torchvision model; by default "DEFAULT".
+        checkpoint: a file with your own weights of a torchvision or timm model, .safetensors or .pth. Images are read
+            as for its published weights.
         batch_size: images per batch; by default as in a run, which gives the same predictions bit by bit.
         device: "auto", "cpu", "cuda" or "mps"; by default that of the configuration of ``data``.
         overwrite: replace ``out`` if it exists.
@@ -61,7 +65,7 @@ def predict(
         check_output(Path(out), ".npz", overwrite)
     if batch_size is not None and batch_size < 1:
         raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
-    classifier = load_classifier(str(model), weights)
+    classifier = load_classifier(str(model), weights, None if checkpoint is None else Path(checkpoint))
     stop_unwritten()
     samples = samples_of(str(data), split, classifier.reading)
     stop_unwritten()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import builtins
 import shutil
+from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import save_file
 from torchvision import models
 
 from regnas.data.image_transforms import Center, transformed
@@ -206,3 +208,53 @@ def test_unknown_names_are_refused(source, weights, problem):
     with pytest.raises(ConfigurationError) as caught:
         load_classifier(source, weights)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("classes", [3, 1000])
+def test_a_checkpoint_of_a_user_predicts_as_its_own_network(tmp_path, classes):
+    torch.manual_seed(0)
+    own = models.squeezenet1_1(num_classes=classes).eval()
+    torch.save(
+        {"state_dict": {f"module.{name}": value for name, value in own.state_dict().items()}}, tmp_path / "a.pth"
+    )
+    found = load_classifier("squeezenet1_1", checkpoint=tmp_path / "a.pth")
+    image = torch.randn(1, 3, 224, 224)
+    assert torch.equal(found.network(image), own(image))
+    assert (found.name, found.by_number) == ("a", True)
+    assert found.classes == ("0", "1", "2") if classes == 3 else found.classes[0] == "tench"
+    assert found.reading.transform == Center(256, "bilinear")
+    assert found.preprocessing.mean == (0.485, 0.456, 0.406)
+
+
+def test_a_checkpoint_of_another_network_is_refused_with_the_first_tensor(tmp_path):
+    state = models.squeezenet1_1(num_classes=3).state_dict()
+    torch.save(state, tmp_path / "a.pth")
+    with pytest.raises(ArtifactError, match=r"a\.pth belongs to another network: fc\.weight is missing"):
+        load_classifier("resnet18", checkpoint=tmp_path / "a.pth")
+    del state["features.0.weight"]
+    torch.save(state, tmp_path / "a.pth")
+    with pytest.raises(ArtifactError, match=r"features\.0\.weight is missing"):
+        load_classifier("squeezenet1_1", checkpoint=tmp_path / "a.pth")
+    torch.save(state | {"classifier.1.weight": torch.tensor(1.0)}, tmp_path / "a.pth")
+    with pytest.raises(ArtifactError, match=r"must have classes, got classifier\.1\.weight of the shape \[\]"):
+        load_classifier("squeezenet1_1", checkpoint=tmp_path / "a.pth")
+
+
+def test_a_checkpoint_needs_a_network_by_name(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"checkpoint must belong to a model of torchvision or timm"):
+        load_classifier("runs/digits:small", checkpoint=Path("a.pth"))
+
+
+def test_a_checkpoint_of_timm_predicts_as_its_own_network(tmp_path):
+    timm = pytest.importorskip("timm")
+    own = timm.create_model("mobilenetv3_small_050", num_classes=5).eval()
+    save_file(own.state_dict(), tmp_path / "mine.safetensors")
+    found = load_classifier("timm/mobilenetv3_small_050", checkpoint=tmp_path / "mine.safetensors")
+    image = torch.randn(1, 3, 224, 224)
+    assert torch.equal(found.network(image), own(image))
+    assert found.classes == ("0", "1", "2", "3", "4")
+    assert found.reading.transform == Center(256, "bicubic")
+    with pytest.raises(ConfigurationError, match=r'no model "mobilenet_v3"; did you mean'):
+        load_classifier("timm/mobilenet_v3")
+    with pytest.raises(ConfigurationError, match=r"Write timm/resnet18\.a1_in1k"):
+        load_classifier("timm/resnet18", weights="a1_in1k")

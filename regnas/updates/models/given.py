@@ -9,14 +9,11 @@ from torch import Tensor, nn
 
 from regnas.data import WHOLE, DataFraction
 from regnas.errors import ArtifactError, ConfigurationError
-from regnas.networks import Network, classifier_of
+from regnas.networks import Network, classifier_of, read_weights
 from regnas.runtime.files import check_sha256
-from regnas.runtime.tensors import load_into, load_untrusted, refuse_unreadable
+from regnas.runtime.tensors import load_into
 from regnas.updates.models.model import Model
 from regnas.updates.models.store import ModelStore
-
-# How training scripts wrap the weights they save.
-WRAPPERS = ("state_dict", "model", "model_state_dict")
 
 
 @dataclass(frozen=True)
@@ -68,17 +65,3 @@ class Published:
 
     def build(self, store: ModelStore) -> nn.Module:
         return store.fresh(self.network, self.share.classes_of(store.classes), store.identity(self))
-
-
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read safetensors, or a state dict that torch.save wrote; no pickle is ever executed."""
-    with refuse_unreadable(path):
-        content = load_untrusted(path)
-    if path.suffix == ".safetensors":
-        return dict(content)
-    for wrapper in WRAPPERS:
-        if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
-            content = content[wrapper]
-    if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
-        raise ArtifactError(f"{path} must hold a state dict, which maps names to tensors, got something else")
-    return {str(name).removeprefix("module."): value for name, value in content.items()}

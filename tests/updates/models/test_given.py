@@ -15,10 +15,9 @@ from safetensors.torch import save_file
 
 from regnas.data import WHOLE, DataFraction
 from regnas.errors import ArtifactError
-from regnas.networks import SmallResNet
+from regnas.networks import SmallResNet, read_weights
 from regnas.runtime.files import sha256_of
 from regnas.updates.models import Checkpoint, Published
-from regnas.updates.models.given import read_weights
 from tests.updates.models.making import OTHER, SMALL, images
 
 
