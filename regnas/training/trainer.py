@@ -10,15 +10,16 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
+from itertools import tee
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regnas.data import Preprocessing, Split
+from regnas.data import Loader, Preprocessing, Split
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted, TrainingDiverged
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.runtime.progress import Bar
@@ -153,18 +154,23 @@ class Trainer:
         return value, norm, asked
 
     def _steps(self, key: tuple[Key, ...], indices: range, averaged: dict[str, Tensor]) -> Iterator[Step]:
+        order, wanted = tee(self._order(key, indices))
+        with closing(Loader(self.split.images, self.device).batches(wanted)) as batches:
+            for index, (chosen, _), images in zip(indices, order, batches, strict=True):
+                images = self.recipe.augmentation(images, generator(*key, "augmentation", index), self.processes)
+                images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
+                targets = self.split.targets[chosen].to(self.device)
+                yield Step(images, targets, chosen, index, index / self.total_steps, averaged, self.processes.mean)
+
+    def _order(self, key: tuple[Key, ...], indices: range) -> Iterator[tuple[Tensor, int]]:
+        """Yield the numbers of the images of each step in this process, and the epoch; the loader asks ahead."""
         order = torch.empty(0)
         for index in indices:
             epoch, within = divmod(index, self.steps_per_epoch)
             if within == 0 or index == indices.start:
                 order = torch.from_numpy(generator(*key, "order", epoch).permutation(len(self.split)))
             batch = order[within * self.recipe.batch_size : (within + 1) * self.recipe.batch_size]
-            chosen = batch[self.processes.share]
-            images = self.split.images[chosen].to(self.device)
-            images = self.recipe.augmentation(images, generator(*key, "augmentation", index), self.processes)
-            images = self.preprocessing(images).contiguous(memory_format=torch.channels_last)
-            targets = self.split.targets[chosen].to(self.device)
-            yield Step(images, targets, chosen, index, index / self.total_steps, averaged, self.processes.mean)
+            yield batch[self.processes.share], epoch
 
     @property
     def _mixed(self) -> bool:
