@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from regnas.data.image_decoding import Decoder
 from regnas.data.loading import running_threads
 from regnas.data.packs.rows import JPEG_OPTIONS, Kind, make_row, read_row
-from regnas.data.packs.shards import Buffer, Shard, open_shard, write_shard
+from regnas.data.packs.shards import Shard, open_shard, write_shard
 from regnas.errors import ArtifactError, EnvironmentProblem
 from regnas.pictures.files import ImageFiles
 from regnas.runtime.files import digest_of
@@ -57,7 +57,7 @@ class Pack:
         number, within = divmod(row, self.per_shard)
         return self.shards[number].length(within)
 
-    def read(self, row: int, buffer: Buffer) -> bool:
+    def read(self, row: int, buffer: bytearray | memoryview) -> bool:
         """Fill a buffer that has the length of the row; return False if the row is damaged."""
         number, within = divmod(row, self.per_shard)
         if self.shards[number].read(within, buffer):
@@ -94,13 +94,16 @@ class PackedRows:
     def fill(self, decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray[np.uint8]) -> str | None:
         """Fill ``pixels`` [C, H, W] from the row or, if it is damaged, from the file, with the same result."""
         row = int(self.rows[index])
-        content: Buffer | bytes = pixels if self.kind == "pixels" else bytearray(self.pack.length(row))
-        if not self.pack.read(row, content):
-            content, problem = make_row(self.kind, decoder, files, index)
-            if problem is not None:
-                return problem
-        read_row(self.kind, content, pixels)
-        return None
+        if self.kind == "pixels":
+            if self.pack.read(row, pixels.data):
+                return None
+        elif self.pack.read(row, content := bytearray(self.pack.length(row))):
+            read_row(self.kind, content, pixels)
+            return None
+        made, problem = make_row(self.kind, decoder, files, index)
+        if problem is None:
+            read_row(self.kind, made, pixels)
+        return problem
 
 
 def make_pack(place: Path, kind: Kind, decoder: Decoder, files: ImageFiles) -> Pack:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from regnas.data.image_decoding import Decoder
-from regnas.data.packs.shards import Buffer
 from regnas.pictures.files import ImageFiles
 
 Kind = Literal["checked", "pixels", "jpeg"]
@@ -29,10 +28,8 @@ def make_row(kind: Kind, decoder: Decoder, files: ImageFiles, index: int) -> tup
     return pixels.tobytes() if kind == "pixels" else _to_jpeg(pixels), None
 
 
-def read_row(kind: Kind, row: Buffer | bytes, pixels: NDArray[np.uint8]) -> None:
-    """Fill ``pixels`` [C, H, W] from a row, which may be the pixels themselves."""
-    if row is pixels:
-        return
+def read_row(kind: Kind, row: bytes | bytearray, pixels: NDArray[np.uint8]) -> None:
+    """Fill ``pixels`` [C, H, W] from a row."""
     if kind == "pixels":
         pixels[:] = np.frombuffer(row, dtype=np.uint8).reshape(pixels.shape)
         return

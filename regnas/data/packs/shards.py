@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,6 @@ from regnas.runtime.safetensors_headers import StoredTensor, read_header
 
 ROWS, ENDS, CHECKSUMS = "rows", "ends", "checksums"
 PROBLEMS, DIGEST = "problems", "sha256"
-
-Buffer: TypeAlias = bytearray | NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +38,7 @@ class Shard:
         start, stop = self._place(row)
         return stop - start
 
-    def read(self, row: int, buffer: Buffer) -> bool:
+    def read(self, row: int, buffer: bytearray | memoryview) -> bool:
         """Fill a buffer that has the length of the row; return False if the file is gone or the row is damaged."""
         start, stop = self._place(row)
         try:
