@@ -9,6 +9,7 @@ from regnas.data.arrays import Arrays
 from regnas.data.digits import Digits
 from regnas.data.fractions import WHOLE, DataFraction, in_random_class_order
 from regnas.data.image_folder import ImageFolder
+from regnas.data.loading import Loader
 from regnas.data.splits import Preprocessing, Split, SplitName, Splits, hold_out
 from regnas.data.streaming import Images, StreamedImages, batches_of
 from regnas.data.torchvision_sets import Cifar10, Cifar100, FashionMnist
@@ -45,6 +46,7 @@ __all__ = [
     "FashionMnist",
     "ImageFolder",
     "Images",
+    "Loader",
     "Preprocessing",
     "Split",
     "SplitName",

@@ -36,8 +36,10 @@ class Center:
         portrait = picture.width < picture.height
         width, height = (self.shorter, resized_longer) if portrait else (resized_longer, self.shorter)
         left, top = round((width - size) / 2), round((height - size) / 2)
-        resized = picture.resize((width, height), RESAMPLING[self.interpolation])
-        return resized.crop((left, top, left + size, top + size))
+        # PIL resizes the columns, then the rows. To crop in between gives the same pixels with less work.
+        columns = picture.resize((width, picture.height), RESAMPLING[self.interpolation])
+        columns = columns.crop((left, 0, left + size, picture.height))
+        return columns.resize((size, height), RESAMPLING[self.interpolation]).crop((0, top, size, top + size))
 
 
 def fit(picture: Image.Image, size: int) -> Image.Image:

@@ -25,7 +25,8 @@ def convert_picture(image: Image.Image, mode: str) -> Image.Image:
     # PIL itself only warns at this size, and raises at twice the size.
     if Image.MAX_IMAGE_PIXELS is not None and image.width * image.height > Image.MAX_IMAGE_PIXELS:
         raise ValueError(f"{image.width} x {image.height} pixels may be a decompression bomb; shrink it")
-    return image.convert(mode)
+    image.load()
+    return image if image.mode == mode else image.convert(mode)  # PIL would copy a picture of the same mode
 
 
 def open_listed(folder: Path, name: str) -> Image.Image:

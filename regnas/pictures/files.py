@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,10 +44,13 @@ class ImageFiles:
         """Return the name of one image."""
         return bytes(self.names[index]).decode()
 
-    def rows(self) -> list[list[str | int]]:
-        """Return the name, size and time of each image."""
-        columns = zip(self.names.tolist(), self.sizes.tolist(), self.times.tolist(), strict=True)
-        return [[name.decode(), size, time] for name, size, time in columns]
+    def sha256(self, prefix: str) -> str:
+        """Return the sha256 of a prefix and of the names, sizes and times."""
+        content = hashlib.sha256(prefix.encode())
+        content.update(b"\0".join(self.names.tolist()))
+        for numbers in (self.sizes, self.times):
+            content.update(np.ascontiguousarray(numbers, dtype="<i8").data)
+        return content.hexdigest()
 
     def part(self, indices: NDArray[np.int64] | slice) -> ImageFiles:
         """Return some of the images."""

@@ -8,8 +8,9 @@ draw the same order, augmentation and architectures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import tee
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from regnas.augmentations import MixedLabels, choose_mixing
-from regnas.data import Preprocessing, Split
+from regnas.data import Loader, Preprocessing, Split
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
 from regnas.runtime.processes import SINGLE, Processes
 from regnas.runtime.progress import Bar
@@ -163,20 +164,26 @@ class Trainer:
         return torch.cat([norm[None], measured])
 
     def _steps(self, key: tuple[Key, ...], indices: range, averaged: dict[str, Tensor]) -> Iterator[Step]:
+        """Yield the batch of each step on the device; the loader augments images, those of files ahead in threads."""
+        order, wanted = tee(self._order(key, indices))
+        loader = Loader(self.split.images, self.device, self.recipe.pipeline(key).images)
+        with closing(loader.batches(wanted)) as batches:
+            for index, (chosen, _), augmented in zip(indices, order, batches, strict=True):
+                targets = self.split.targets[chosen].to(self.device)
+                images, mixed = self._mixed_images(augmented, targets, generator(*key, "mixing", index))
+                images = images.contiguous(memory_format=torch.channels_last)
+                progress = index / self.total_steps
+                yield Step(images, targets, chosen, index, progress, averaged, self.processes.mean, mixed)
+
+    def _order(self, key: tuple[Key, ...], indices: range) -> Iterator[tuple[Tensor, int]]:
+        """Yield the numbers of the images of each step in this process, and the epoch; the loader asks ahead."""
         order = torch.empty(0)
-        pipeline = self.recipe.pipeline(key)
         for index in indices:
             epoch, within = divmod(index, self.steps_per_epoch)
             if within == 0 or index == indices.start:
                 order = torch.from_numpy(generator(*key, "order", epoch).permutation(len(self.split)))
             batch = order[within * self.recipe.batch_size : (within + 1) * self.recipe.batch_size]
-            chosen = batch[self.processes.share]
-            augmented = pipeline.images(self.split.images[chosen], chosen, epoch).to(self.device)
-            targets = self.split.targets[chosen].to(self.device)
-            images, mixed = self._mixed_images(augmented, targets, generator(*key, "mixing", index))
-            images = images.contiguous(memory_format=torch.channels_last)
-            progress = index / self.total_steps
-            yield Step(images, targets, chosen, index, progress, averaged, self.processes.mean, mixed)
+            yield batch[self.processes.share], epoch
 
     def _mixed_images(
         self, images: Tensor, targets: Tensor, random: np.random.Generator

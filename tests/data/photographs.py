@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from regnas.data import ImageFolder, image_decoding
+from regnas.data import ImageFolder
+from regnas.data.image_decoding import Decoder
 
 SIZES = ((50, 37), (37, 50), (64, 41), (33, 33), (29, 61))  # width, height
 
@@ -45,16 +46,16 @@ class Decoded:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.names: list[str] = []
         self.more = threading.Condition()
-        decode_file = image_decoding.decode_file
+        fill = Decoder.fill
 
         def spy(decoder: object, files: object, index: int, pixels: object) -> object:
-            outcome = decode_file(decoder, files, index, pixels)  # type: ignore[arg-type]
+            outcome = fill(decoder, files, index, pixels)  # type: ignore[arg-type]
             with self.more:
                 self.names.append(files.name(index))  # type: ignore[attr-defined]
                 self.more.notify_all()
             return outcome
 
-        monkeypatch.setattr(image_decoding, "decode_file", spy)
+        monkeypatch.setattr(Decoder, "fill", spy)
 
     def taken(self) -> list[str]:
         """Sorted, and forgotten."""

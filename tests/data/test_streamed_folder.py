@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +13,18 @@ import torch
 from torch import nn
 
 from regnas.augmentations.shift import Shift
-from regnas.data import Preprocessing, Split, Splits
-from regnas.errors import DataError, EnvironmentProblem
-from regnas.training import Recipe, SingleNetwork, Trainer, logits_on, prediction, prepare_spread_images
+from regnas.data import Preprocessing, Splits
+from regnas.errors import DataError, EnvironmentProblem, Interrupted
+from regnas.runtime import signals
+from regnas.training import (
+    Recipe,
+    SingleNetwork,
+    Step,
+    Trainer,
+    logits_on,
+    prediction,
+    prepare_spread_images,
+)
 from tests.data.photographs import Decoded, make_photographs, photograph, streamed
 
 CPU = torch.device("cpu")
@@ -24,11 +35,14 @@ def root(tmp_path: Path) -> Path:
     return make_photographs(tmp_path / "photographs")
 
 
-def test_only_the_search_split_is_decoded_and_only_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_images_are_checked_and_the_search_split_is_decoded_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     decoded = Decoded(monkeypatch)
     first = streamed(root, transform="imagenet").load()
     assert len(first.search) == 6
-    assert decoded.taken() == sorted(first.search.ids.tolist())
+    ids = [name for split in first.all for name in split.ids.tolist()]
+    assert decoded.taken() == sorted(ids + first.search.ids.tolist())
     again = streamed(root, transform="imagenet").load()
     assert torch.equal(again.search.images, first.search.images)
     assert again.digest == first.digest
@@ -39,12 +53,15 @@ def test_only_the_search_split_is_decoded_and_only_once(root: Path, monkeypatch:
 
 def test_fitting_decodes_a_few_training_images_and_only_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regnas.data.preprocessing.MOST_DECODED", 4)
-    decoded = Decoded(monkeypatch)
     first = streamed(root).load()
     fitted = first.train.ids[[0, 4, 9, 13]].tolist()  # of 18: floor(i * 18 / 4)
-    assert decoded.taken() == sorted(first.search.ids.tolist() + fitted)
+    (record,) = (path for path in (root.parent / "cache").rglob("*.json") if "mean" in path.read_text())
+    record.unlink()
+    decoded = Decoded(monkeypatch)
     again = streamed(root).load()
+    assert decoded.taken() == sorted(fitted)
     assert again.preprocessing == first.preprocessing
+    streamed(root).load()
     assert decoded.taken() == []
 
 
@@ -91,28 +108,12 @@ def test_more_search_images_than_there_are_is_refused_before_decoding(
     assert decoded.taken() == []
 
 
-def test_bad_images_of_the_search_split_are_counted(root: Path) -> None:
-    for name in streamed(root, transform="imagenet").load().search.ids[[1, 4]]:
-        (root / name).write_bytes(b"x")
-    with pytest.raises(DataError, match=r"2 of 6 images in .* cannot be read, first train/class0/\d\.JPEG"):
-        streamed(root, transform="imagenet").load()
-
-
-def test_a_bad_training_image_matters_only_where_it_is_needed(root: Path) -> None:
-    name = streamed(root, transform="imagenet").load().train.ids[5]
-    (root / name).write_bytes(b"x")
-    splits = streamed(root, transform="imagenet").load()
-    with pytest.raises(DataError, match=f"cannot read an image in .*: {name}"):
-        splits.train.images[5]
-    with pytest.raises(DataError, match=f"cannot read an image in .*: {name}"):
-        streamed(root).load()  # has to be fitted to it
-
-
 def test_a_disk_that_is_too_small_is_named_before_decoding(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = Decoded(monkeypatch)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**6, 10**6, 6 * 768 - 1))
-    with pytest.raises(EnvironmentProblem, match='set "cache" of the data set to another folder'):
-        streamed(root).load()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**6, 10**6, 24 * 768 - 1))
+    for options in ({"keep": "all"}, {"pack": "pixels"}):
+        with pytest.raises(EnvironmentProblem, match='set "cache" of the data set to another folder'):
+            streamed(root, **options).load()
     assert decoded.taken() == []
 
 
@@ -121,6 +122,7 @@ def test_a_disk_that_is_too_small_is_named_before_decoding(root: Path, monkeypat
     [
         ({"workers": -1}, "workers must be 0 or above, got -1"),
         ({"search_images": -1}, "search_images must be 0 or above, got -1"),
+        ({"keep": "all", "pack": "jpeg"}, 'pack must be "none" if keep is "all", got "jpeg". Set keep to "search"'),
         ({"transform": "imagenet", "channels": 1}, "channels must be 3 for the transform"),
     ],
 )
@@ -155,13 +157,39 @@ def test_calibration_decodes_its_own_images_alone(root: Path, monkeypatch: pytes
     assert decoded.taken() == sorted(ours.train.ids[[0, 4, 8, 13, 17]].tolist())
 
 
-def test_training_on_streamed_images_ends_with_the_same_bits(root: Path, tmp_path: Path) -> None:
-    def trained(split: Split, preprocessing: Preprocessing) -> list[np.ndarray]:
-        recipe = Recipe(epochs=2, batch_size=6, augmentations=(Shift(1),))
-        model, folder = network(), tmp_path / f"training {type(split.images).__name__}"
-        Trainer(recipe, split, preprocessing, CPU).train(model, SingleNetwork(), (0,), folder, "")
-        return [tensor.numpy() for tensor in model.state_dict().values()]
+class StopAt(SingleNetwork):
+    """Asks to stop while the given step is computed."""
 
-    ours, theirs = pair(root)
-    found, expected = trained(ours.train, ours.preprocessing), trained(theirs.train, ours.preprocessing)
-    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    def __init__(self, index: int) -> None:
+        super().__init__()
+        object.__setattr__(self, "index", index)
+
+    def __call__(self, model: nn.Module, step: Step) -> torch.Tensor:
+        if step.index == self.index:  # type: ignore[attr-defined]
+            signals.ask_to_stop(signal.SIGTERM)
+        return super().__call__(model, step)
+
+
+def trained(splits: Splits, folder: Path, stop: int = -1) -> list[np.ndarray]:
+    recipe = Recipe(epochs=2, batch_size=6, augmentations=(Shift(1),))
+    trainer = Trainer(recipe, splits.train, splits.preprocessing, CPU)
+    if stop >= 0:
+        with pytest.raises(Interrupted):
+            trainer.train(network(), StopAt(stop), (0,), folder, "")
+        signals._received.clear()
+        assert not [each for each in threading.enumerate() if each.name.startswith("images")]
+    model = network()
+    trainer.train(model, SingleNetwork(), (0,), folder, "")
+    return [tensor.numpy() for tensor in model.state_dict().values()]
+
+
+def test_training_on_streamed_images_ends_with_the_same_bits(root: Path, tmp_path: Path) -> None:
+    """Also if it is interrupted in the middle of an epoch, and with another number of threads."""
+    expected = trained(streamed(root, keep="all").load(), tmp_path / "kept")
+    for options in ({}, {"pack": "pixels", "workers": 1}):
+        found = trained(streamed(root, **options).load(), tmp_path / f"streamed {options}", stop=4)
+        assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    of_jpegs = streamed(root, pack="jpeg").load()
+    found, unbroken = trained(of_jpegs, tmp_path / "broken", stop=1), trained(of_jpegs, tmp_path / "jpeg")
+    assert all(np.array_equal(one, other) for one, other in zip(found, unbroken, strict=True))
+    assert not np.array_equal(found[0], expected[0])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from regnas.data import DataFraction, Preprocessing, Splits, StreamedImages, batches_of, streaming
+from regnas.data import DataFraction, Preprocessing, Splits, StreamedImages, batches_of, loading
 from regnas.errors import DataError
 from tests.data.photographs import Decoded, make_photographs, photograph, streamed
 
@@ -79,7 +79,7 @@ def test_batches_are_those_of_a_tensor(report: StreamedImages, size: int) -> Non
 def test_the_next_batches_are_decoded_while_one_is_used_and_no_more(
     splits: Splits, report: StreamedImages, monkeypatch: pytest.MonkeyPatch, lead: int, batches_ahead: int
 ) -> None:
-    monkeypatch.setattr(streaming, "LEAD", lead)
+    monkeypatch.setattr(loading, "LEAD", lead)
     decoded, names = Decoded(monkeypatch), splits.report.ids.tolist()
     batches = report.batches(3)
     next(batches)
@@ -146,12 +146,14 @@ def test_parts_have_digests_of_their_own(report: StreamedImages) -> None:
 
 
 def test_an_unreadable_image_is_named_when_it_is_met(root: Path) -> None:
-    path = root / "val" / "class1" / "3.JPEG"
-    path.write_bytes(path.read_bytes()[:700])
     report = streamed(root).load().report
+    path = root / "val" / "class1" / "3.JPEG"
+    status = path.stat()
+    path.write_bytes(bytes(status.st_size))
+    os.utime(path, ns=(1, status.st_mtime_ns))
     batches = report.images.batches(4)
     assert [len(next(batches)) for _ in range(2)] == [4, 4]
-    with pytest.raises(DataError, match=r"cannot read an image in .*: val/class1/3\.JPEG: .*truncated") as met:
+    with pytest.raises(DataError, match=r"cannot read an image in .*: val/class1/3\.JPEG: cannot identify") as met:
         next(batches)
     assert met.value.exit_code == 3
     with pytest.raises(DataError, match=r"val/class1/3\.JPEG"):
