@@ -26,7 +26,9 @@ from regnas.errors import DataError
 from regnas.pictures.decoding import ignore_metadata_warnings
 
 LEAD = 128  # images that are made ahead of the batch in use, in whole batches
-HANDFUL = 8  # images per task of a thread; fixed, because an augmentation gets them together
+# What a thread makes in one task. An augmentation gets these images together, so the number of threads does not count.
+HANDFUL = 8  # files
+HANDFUL_BYTES = 2**20  # images in memory: small ones together, because a call costs more than its work
 MOST_THREADS = 32
 CPU = torch.device("cpu")
 
@@ -80,7 +82,7 @@ class Loader:
                 yield self._send(self._gathered(self.images, indices))
             return
         begun: deque[_Batch] = deque()
-        with running_threads(0 if isinstance(self.images, Tensor) else self.images.workers) as pool:
+        with running_threads(self._workers) as pool:
             for indices, epoch in wanted:
                 begun.append(self._begin(pool, indices, epoch))
                 if sum(len(batch) for batch in begun) - len(begun[0]) >= LEAD:
@@ -92,8 +94,8 @@ class Loader:
         batch = _Batch(len(indices), self._empty)
         if self.augment is None or not len(indices):
             batch.room(self.images.shape[1:], torch.uint8)
-        for start in range(0, len(indices), HANDFUL):
-            part = slice(start, start + HANDFUL)
+        for start in range(0, len(indices), self._handful):
+            part = slice(start, start + self._handful)
             batch.tasks.append(pool.submit(self._make, batch, part, indices[part], epoch))
         return batch
 
@@ -129,6 +131,18 @@ class Loader:
     def _send(self, images: Tensor) -> Tensor:
         # torch keeps the pinned memory until the copy is done.
         return images.to(self.device, non_blocking=self._pinned)
+
+    @property
+    def _handful(self) -> int:
+        if not isinstance(self.images, Tensor):
+            return HANDFUL
+        return max(HANDFUL, HANDFUL_BYTES // max(1, self.images.shape[1:].numel()))
+
+    @property
+    def _workers(self) -> int:
+        if not isinstance(self.images, Tensor):
+            return self.images.workers
+        return 1 if self.device.type == "cpu" else 0  # on the CPU, torch uses the cores for the network
 
     @property
     def _pinned(self) -> bool:
