@@ -79,6 +79,6 @@ CAMPAIGN = Campaign(
         "and checkpoints with damaged bytes, strange values, or made of the fragments of a grammar; fails if "
         "reading them ends with anything but a RegnasError or success, a signal, more than "
         f"{MEMORY // 2**30} GB, more than "
-        f"{SECONDS:.0f} s, or a message of more than 20,000 characters"
+        f"{SECONDS:.0f} s of processor time, or a message of more than 20,000 characters"
     ),
 )

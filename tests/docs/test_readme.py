@@ -120,3 +120,18 @@ def test_the_speed_of_comparisons_is_that_of_the_benchmark(page):
     gigabytes = max(run["peak_bytes"] for run in largest) / 1e9
     text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
     assert f"take {min(seconds):.0f} to {max(seconds):.0f} s and at most {gigabytes:.1f} GB" in text
+
+
+def test_the_counts_of_the_campaigns_are_those_of_the_json_files():
+    text = re.sub(r"\s+", " ", README.read_text(encoding="utf-8"))
+    for campaign, what in {
+        "kills": "kills",
+        "full_disk": "failed writes",
+        "signals": "signals",
+        "fuzzing": "damaged inputs",
+        "bit_flips": "flipped bits",
+        "search_workers": "losses of search workers",
+    }.items():
+        record = json.loads((ROOT / "benchmarks" / "reliability" / f"{campaign}.json").read_text())
+        assert record["failures"] == 0
+        assert f"{record['attacks']:,} {what}" in text
