@@ -43,6 +43,12 @@ def family(run):
     return {path.name: path.read_bytes() for path in (run / "family").iterdir()}
 
 
+def courses(run):
+    """Return the record of every training."""
+    files = [run / "supernet" / "metrics.jsonl", *(run / "metrics").iterdir()]
+    return {path.relative_to(run): path.read_bytes() for path in files}
+
+
 def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(finished_run, tmp_path, command):
     """One run, killed at each of these moments."""
     config, run = finished_run.parent / "tiny.toml", tmp_path / "run"
@@ -56,6 +62,7 @@ def test_killed_again_and_again_the_family_and_the_report_are_the_same_bytes(fin
     flips = "report/flips.json"
     assert (run / flips).read_bytes() == (finished_run / flips).read_bytes()
     assert candidates(run) == candidates(finished_run)
+    assert courses(run) == courses(finished_run)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_the_run_folder_holds_what_is_promised(finished_update):
                 np.testing.assert_array_equal(arrays["target"], data["test_targets"])
                 np.testing.assert_array_equal(arrays["predicted"], arrays["logits"].argmax(1))
     left = {path.name for folder in (finished_update.parent / "cache").iterdir() for path in folder.iterdir()}
-    assert left == {".lock", "model.json", "network.safetensors"}  # no checkpoint of a finished training
+    assert left == {".lock", "model.json", "network.safetensors", "metrics.jsonl"}  # and no checkpoint
 
 
 def test_the_numbers_are_those_of_the_prediction_files(finished_update):
