@@ -11,6 +11,7 @@ from typing import Any
 from regnas.data import Split, Splits, in_random_class_order
 from regnas.errors import ConfigurationError
 from regnas.flips import Predictions
+from regnas.networks import Network, Normalized
 from regnas.runs.config import LoadedConfig
 from regnas.runs.folder import RunFolder
 from regnas.runs.tables import describe
@@ -18,7 +19,7 @@ from regnas.runtime.files import cache_folder
 from regnas.runtime.machine import choose_device
 from regnas.runtime.memory import BoundedCache
 from regnas.runtime.signals import stop_if_asked
-from regnas.training import calibration_count, predictions_from
+from regnas.training import Recipe, calibration_count, predictions_from
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import Chain
 from regnas.updates.models import Model, ModelStore
@@ -134,8 +135,18 @@ def check_stages(chain: Chain, store: ModelStore) -> None:
             if stage.given:
                 store.module(stage.given)
             else:
+                _check_start(stage.name, release.network, store.training)
                 fresh = store.fresh(release.network, release.share.classes_of(store.classes), stage.name)
                 store.training.check_network(fresh)
                 store.fine_tuning.check_network(fresh)
         except ValueError as error:
             raise ConfigurationError(f"models.{stage.name}.network: {error}") from None
+
+
+def _check_start(name: str, network: Network, recipe: Recipe) -> None:
+    """Refuse to initialize published weights."""
+    own = network.network if isinstance(network, Normalized) else network
+    if recipe.initialization and getattr(own, "weights", ""):
+        raise ConfigurationError(
+            f"training.initialization must be empty if models.{name}.network has published weights. Remove one of them."
+        )
