@@ -146,7 +146,8 @@ def check_stages(chain: Chain, store: ModelStore) -> None:
 def _check_start(name: str, network: Network, recipe: Recipe) -> None:
     """Refuse to initialize published weights."""
     own = network.network if isinstance(network, Normalized) else network
-    if recipe.initialization and getattr(own, "weights", ""):
+    published: str = getattr(own, "weights", "")
+    if recipe.initialization and published:
         raise ConfigurationError(
             f"training.initialization must be empty if models.{name}.network has published weights. Remove one of them."
         )
