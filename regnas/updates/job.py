@@ -11,6 +11,7 @@ from typing import Any
 from regnas.data import Split, Splits, in_random_class_order
 from regnas.errors import ConfigurationError
 from regnas.flips import Predictions
+from regnas.networks import Network, Normalized
 from regnas.runs.config import LoadedConfig
 from regnas.runs.folder import RunFolder
 from regnas.runs.job import loggers_of
@@ -19,7 +20,7 @@ from regnas.runtime.files import cache_folder
 from regnas.runtime.machine import choose_device
 from regnas.runtime.memory import BoundedCache
 from regnas.runtime.signals import stop_if_asked
-from regnas.training import calibration_count, check_sizes, predictions_from
+from regnas.training import Recipe, calibration_count, check_sizes, predictions_from
 from regnas.training.loggers import RunLoggers
 from regnas.updates.config import UpdateConfig
 from regnas.updates.methods import Chain
@@ -139,6 +140,7 @@ def check_stages(chain: Chain, store: ModelStore) -> None:
             if stage.given:
                 store.module(stage.given)
             else:
+                _check_start(stage.name, release.network, store.training)
                 network = store.fresh(release.network, release.share.classes_of(store.classes), stage.name)
                 shape = store.splits.input_shape
                 for section, recipe in (("training", store.training), ("fine_tuning", store.fine_tuning)):
@@ -147,3 +149,13 @@ def check_stages(chain: Chain, store: ModelStore) -> None:
                     check_sizes(network, other, f"models.{stage.name}")
         except ValueError as error:
             raise ConfigurationError(f"models.{stage.name}.network: {error}") from None
+
+
+def _check_start(name: str, network: Network, recipe: Recipe) -> None:
+    """Refuse to initialize published weights."""
+    own = network.network if isinstance(network, Normalized) else network
+    published: str = getattr(own, "weights", "")
+    if recipe.initialization and published:
+        raise ConfigurationError(
+            f"training.initialization must be empty if models.{name}.network has published weights. Remove one of them."
+        )

@@ -20,6 +20,9 @@ RECIPE = [
 ]
 
 
+PUBLISHED = '{ name = "torchvision", model = "resnet18", weights = "DEFAULT" }'
+
+
 def options(*changes):
     return [option for change in changes for option in ("--set", f"training.{change}")]
 
@@ -72,6 +75,10 @@ def test_recipes_that_do_not_fit_are_refused_before_training(tmp_path, refusal, 
         (
             ['training.initialization=["whitened_stem"]', "models.old.network.widths=[1, 8]"],
             "must find the stem of small",
+        ),
+        (
+            ['training.initialization=["zero_residual_norms"]', "models.old.network=" + PUBLISHED],
+            "training.initialization must be empty if models.old.network has published weights. Remove one of them.",
         ),
         (
             ['fine_tuning.initialization=["whitened_stem"]'],

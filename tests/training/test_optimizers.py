@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import pytest
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from regnas.components.builder import Builder
 from regnas.errors import ConfigurationError, Interrupted
 from regnas.runtime import signals
 from regnas.training import RECIPE_PARTS, Recipe, SideBySide, SingleNetwork
 from regnas.training.learning_rates import Cosine
-from regnas.training.optimizers import AdamW, Muon, StochasticGradientDescent
-from regnas.training.optimizers.muon import as_matrix
+from regnas.training.optimizers import AdamW, ModelOptimizer, Muon, StochasticGradientDescent
+from regnas.training.optimizers.muon import in_memory_order
 from regnas.training.optimizers.parameters import matches, trained_parameters
 from tests.training.test_trainer import StopAt, files, network, same, state, trainer
 
@@ -107,7 +109,9 @@ def test_muon_is_that_of_torch_on_matrices_and_others_train_the_rest(tmp_path, s
 
     def build(own):
         weights = {name: own.get_parameter(name) for name in MATRICES}
-        matrices = {name: nn.Parameter(as_matrix(weight.detach(), weight)) for name, weight in weights.items()}
+        matrices = {
+            name: nn.Parameter(in_memory_order(weight.detach(), weight).flatten(1)) for name, weight in weights.items()
+        }
         rest = [(name, parameter) for name, parameter in own.named_parameters() if name not in MATRICES]
         groups = [
             {"params": [parameter for _, parameter in rest if parameter.ndim > 1], "weight_decay": 0.1},
@@ -119,7 +123,7 @@ def test_muon_is_that_of_torch_on_matrices_and_others_train_the_rest(tmp_path, s
 
         def give_gradients():
             for name, matrix in matrices.items():
-                matrix.grad = as_matrix(weights[name].grad, weights[name])
+                matrix.grad = in_memory_order(weights[name].grad, weights[name]).flatten(1)
 
         return [first, second], give_gradients
 
@@ -189,6 +193,26 @@ def test_every_optimizer_resumes_with_the_same_bytes(tmp_path, optimizer, stop):
     assert files(tmp_path / "broken") == files(tmp_path / "unbroken")
     assert not torch.equal(unbroken[0].weight, network()[0].weight)
     assert torch.equal(unbroken[1].weight, network()[1].weight)  # a factor of 0
+
+
+@pytest.mark.parametrize(
+    "optimizer", [StochasticGradientDescent(nesterov=True), AdamW(), Muon(), Muon(others="adamw")], ids=str
+)
+def test_on_cuda_optimizers_are_fused_and_all_their_state_is_there(optimizer):
+    """With fake tensors: there need not be a GPU."""
+    library = torch.library.Library("aten", "IMPL", "Meta")
+    with contextlib.suppress(RuntimeError):  # torch may bring it one day
+        library.impl("_fused_sgd_", lambda *_, **__: None)
+    with FakeTensorMode(), torch.device("cuda"):
+        model = Layers()
+        built = ModelOptimizer(optimizer.build(trained_parameters(model, 0.1, "all", {}), 0.9))
+        for parameter in model.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        built.step(0.01)
+        built.load(built.states())
+        devices = {value.device.type for named in built.states().values() for value in named.values()}
+    assert devices == {"cuda"}
+    assert [own.defaults["fused"] for own in built.optimizers if not isinstance(own, torch.optim.Muon)] == [True]
 
 
 # Groups

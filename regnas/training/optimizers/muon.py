@@ -69,26 +69,23 @@ class MuonOfMatrices(torch.optim.Muon):
         super().__init__(torch_groups(parameters, self._view_of), **settings)
 
     def _view_of(self, weight: nn.Parameter) -> nn.Parameter:
-        matrix = nn.Parameter(as_matrix(weight.detach(), weight))
-        if matrix.data_ptr() != weight.data_ptr():
-            raise ValueError(f"a weight must be dense in memory, got strides {weight.stride()}")
+        matrix = nn.Parameter(in_memory_order(weight.detach(), weight).view(len(weight), -1))  # never a copy
         self._weights.append((weight, matrix))
         return matrix
 
     def step(self, closure: Any = None) -> Any:
         """Take a step with the gradients of the weights."""
         for weight, matrix in self._weights:
-            matrix.grad = None if weight.grad is None else as_matrix(weight.grad, weight)
+            matrix.grad = None if weight.grad is None else in_memory_order(weight.grad, weight).flatten(1)
         super().step(closure)  # type: ignore[no-untyped-call]
         for _, matrix in self._weights:
             matrix.grad = None
 
 
-def as_matrix(tensor: Tensor, like: Tensor) -> Tensor:
-    """Return a tensor [O, ...] as a matrix [O, all others], in the order in which ``like`` is in memory.
+def in_memory_order(tensor: Tensor, like: Tensor) -> Tensor:
+    """Return a tensor with its dimensions in the order that ``like`` has in memory, so that it can be seen as a matrix.
 
-    In this order the matrix is a view. An order of columns does not matter to Muon.
+    The order of the columns of the matrix does not matter to Muon.
     """
-    if like.ndim == 4 and like.is_contiguous(memory_format=torch.channels_last):
-        tensor = tensor.permute(0, 2, 3, 1)
-    return tensor.flatten(1)
+    is_last = like.ndim == 4 and like.is_contiguous(memory_format=torch.channels_last)
+    return tensor.permute(0, 2, 3, 1) if is_last else tensor
