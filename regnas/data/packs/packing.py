@@ -6,8 +6,8 @@ import logging
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -42,6 +42,7 @@ class Pack:
     kind: Kind
     shards: tuple[Shard, ...]
     per_shard: int
+    reported: set[Path] = field(default_factory=set)  # damaged shards, each of which gets one line
 
     @property
     def problems(self) -> dict[int, str]:
@@ -67,9 +68,12 @@ class Pack:
 
     def _report_damage(self, path: Path) -> None:
         """Remove a shard, so that the next run makes it again; the images are decoded until then."""
-        if path.exists():
-            path.unlink(missing_ok=True)
-            log.warning("%s is damaged; its images are decoded again, and the next run packs them", path)
+        if path in self.reported or not path.exists():
+            return
+        self.reported.add(path)
+        with suppress(OSError):  # the cache may be read-only
+            path.unlink()
+        log.warning("%s is damaged; its images are decoded again, and the next run packs them", path)
 
 
 @dataclass(frozen=True, eq=False)

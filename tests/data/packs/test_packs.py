@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import pickle
@@ -15,6 +16,7 @@ from PIL import Image
 from benchmarks.processes import PythonProcess
 from regnas.data import ImageFolder, Splits, StreamedImages
 from regnas.data.packs import packing, shards
+from regnas.errors import EnvironmentProblem
 from tests.data.photographs import Decoded, make_photographs, photograph, streamed
 
 
@@ -140,6 +142,20 @@ def test_rows_that_are_damaged_while_they_are_used_are_decoded_again(
     assert caplog.text.count("its images are decoded again") == (fault != "gone")
     assert torch.equal(packed(root, pack, search_fraction=0.25).load().train.images[:], expected)
     assert path.exists()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
+def test_a_failure_of_the_machine_costs_no_shard(root: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = packed(root).load().train.images
+    before = pack_files(root)
+
+    def failing(*arguments: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "preadv", failing)
+    with pytest.raises(EnvironmentProblem, match=os.strerror(number)):
+        images[:2]
+    assert pack_files(root) == before
 
 
 PACKING = """
