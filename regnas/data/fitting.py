@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from regnas.data.packs.packing import REMEDY
+from regnas.data.packs.making import REMEDY
 from regnas.data.preprocessing import MOST_DECODED, Preprocessing
 from regnas.data.streaming import Images
 from regnas.errors import ArtifactError, EnvironmentProblem

@@ -15,7 +15,8 @@ kill the process (SIGBUS).
 from __future__ import annotations
 
 from regnas.data.packs.damage import Policy, settle_damage
-from regnas.data.packs.packing import Pack, PackedRows, make_pack
+from regnas.data.packs.making import make_pack
+from regnas.data.packs.pack import Pack, PackedRows
 from regnas.data.packs.rows import Kind
 
 __all__ = ["Kind", "Pack", "PackedRows", "Policy", "make_pack", "settle_damage"]

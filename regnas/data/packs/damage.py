@@ -24,7 +24,8 @@ def settle_damage(problems: Sequence[str], total: int, folder: Path, policy: Pol
         DataError: there are problems, and the policy is "refuse".
     """
     if not problems:
-        report.unlink(missing_ok=True)
+        if report.exists():
+            report.unlink()
         return
     write_text(report, "".join(f"{problem}\n" for problem in problems))
     first = "; ".join(problems[:SHOWN])

@@ -14,7 +14,7 @@ from regnas.pictures.files import ImageFiles
 
 Kind = Literal["checked", "pixels", "jpeg"]
 
-# An eighth of the bytes of the pixels of a photograph. Without subsampled colors, a second loss adds little to the
+# A fifth of the bytes of the pixels of a noisy photograph. Without subsampled colors, a second loss adds little to the
 # loss of the file.
 JPEG_OPTIONS = {"quality": 95, "subsampling": 0}
 

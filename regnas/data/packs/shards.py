@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -16,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regnas.errors import ArtifactError
+from regnas.runtime.environment import environment_problem
 from regnas.runtime.files import parse_json, write_through
 from regnas.runtime.safetensors_headers import StoredTensor, read_header
 
 ROWS, ENDS, CHECKSUMS = "rows", "ends", "checksums"
+EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # says nothing about the file
 PROBLEMS, DIGEST = "problems", "sha256"
 
 
@@ -39,12 +42,18 @@ class Shard:
         return stop - start
 
     def read(self, row: int, buffer: bytearray | memoryview) -> bool:
-        """Fill a buffer that has the length of the row; return False if the file is gone or the row is damaged."""
+        """Fill a buffer that has the length of the row; return False if the file is gone or the row is damaged.
+
+        Raises:
+            EnvironmentProblem: the machine has too many open files or too little memory.
+        """
         start, stop = self._place(row)
         try:
             with self.path.open("rb", buffering=0) as source:
                 count = os.preadv(source.fileno(), [buffer], self.begin + start)
-        except OSError:
+        except OSError as error:
+            if error.errno in EXHAUSTED:
+                raise environment_problem(error) from error
             return False
         return count == stop - start and zlib.crc32(buffer) == self.checksums[row]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import pickle
@@ -14,13 +15,14 @@ from PIL import Image
 
 from benchmarks.processes import PythonProcess
 from regnas.data import ImageFolder, Splits, StreamedImages
-from regnas.data.packs import packing, shards
+from regnas.data.packs import making, shards
+from regnas.errors import EnvironmentProblem
 from tests.data.photographs import Decoded, make_photographs, photograph, streamed
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(packing, "SHARD_BYTES", 4 * 768)  # four images of 16 x 16
+    monkeypatch.setattr(making, "SHARD_BYTES", 4 * 768)  # four images of 16 x 16
     return make_photographs(tmp_path / "photographs")
 
 
@@ -142,12 +144,26 @@ def test_rows_that_are_damaged_while_they_are_used_are_decoded_again(
     assert path.exists()
 
 
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
+def test_a_failure_of_the_machine_costs_no_shard(root: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = packed(root).load().train.images
+    before = pack_files(root)
+
+    def failing(*arguments: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "preadv", failing)
+    with pytest.raises(EnvironmentProblem, match=os.strerror(number)):
+        images[:2]
+    assert pack_files(root) == before
+
+
 PACKING = """
 import sys, time
 from regnas.data import ImageFolder
 from regnas.data.image_decoding import Decoder
-from regnas.data.packs import packing
-packing.SHARD_BYTES = 4 * 768
+from regnas.data.packs import making
+making.SHARD_BYTES = 4 * 768
 fill = Decoder.fill
 def slow(self, files, index, pixels):
     time.sleep(0.2 if "class1" in files.name(index) else 0)
@@ -194,7 +210,7 @@ import resource, sys
 import numpy as np, torch
 from pathlib import Path
 from regnas.data.image_decoding import Decoder
-from regnas.data.packs import Pack, packing, shards
+from regnas.data.packs import Pack, shards
 from regnas.data import StreamedImages
 from regnas.pictures.files import ImageFiles
 row = np.random.default_rng(0).integers(0, 256, 2**20, dtype=np.uint8).tobytes()

@@ -1,4 +1,4 @@
-"""Make a pack, or the shards of it that are missing, and read its rows."""
+"""Make a pack, or the shards of it that are missing."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import PIL
-from numpy.typing import NDArray
 
 from regnas.data.image_decoding import Decoder
 from regnas.data.loading import running_threads
-from regnas.data.packs.rows import JPEG_OPTIONS, Kind, make_row, read_row
+from regnas.data.packs.pack import Pack
+from regnas.data.packs.rows import JPEG_OPTIONS, Kind, make_row
 from regnas.data.packs.shards import Shard, open_shard, write_shard
 from regnas.errors import ArtifactError, EnvironmentProblem
 from regnas.pictures.files import ImageFiles
@@ -33,77 +32,6 @@ REMEDY = 'Free some space, or set "cache" of the data set to another folder.'
 DOING = {"checked": "checking images", "pixels": "decoding images", "jpeg": "packing images"}
 
 log = logging.getLogger("regnas")
-
-
-@dataclass(frozen=True, eq=False)
-class Pack:
-    """The rows of listed files, in their order."""
-
-    kind: Kind
-    shards: tuple[Shard, ...]
-    per_shard: int
-
-    @property
-    def problems(self) -> dict[int, str]:
-        """The files that cannot be read: the row, and the name with the reason."""
-        return {
-            number * self.per_shard + row: problem
-            for number, shard in enumerate(self.shards)
-            for row, problem in shard.problems.items()
-        }
-
-    def length(self, row: int) -> int:
-        """Return the number of bytes of a row."""
-        number, within = divmod(row, self.per_shard)
-        return self.shards[number].length(within)
-
-    def read(self, row: int, buffer: bytearray | memoryview) -> bool:
-        """Fill a buffer that has the length of the row; return False if the row is damaged."""
-        number, within = divmod(row, self.per_shard)
-        if self.shards[number].read(within, buffer):
-            return True
-        self._report_damage(self.shards[number].path)
-        return False
-
-    def _report_damage(self, path: Path) -> None:
-        """Remove a shard, so that the next run makes it again; the images are decoded until then."""
-        if path.exists():
-            path.unlink(missing_ok=True)
-            log.warning("%s is damaged; its images are decoded again, and the next run packs them", path)
-
-
-@dataclass(frozen=True, eq=False)
-class PackedRows:
-    """The rows of some files in a pack."""
-
-    pack: Pack
-    rows: NDArray[np.int64]  # [N]
-
-    @property
-    def kind(self) -> Kind:
-        return self.pack.kind
-
-    @property
-    def changes_pixels(self) -> bool:
-        """Whether the pixels are not exactly those of the files."""
-        return self.kind == "jpeg"
-
-    def part(self, indices: NDArray[np.int64]) -> PackedRows:
-        return PackedRows(self.pack, self.rows[indices])
-
-    def fill(self, decoder: Decoder, files: ImageFiles, index: int, pixels: NDArray[np.uint8]) -> str | None:
-        """Fill ``pixels`` [C, H, W] from the row or, if it is damaged, from the file, with the same result."""
-        row = int(self.rows[index])
-        if self.kind == "pixels":
-            if self.pack.read(row, pixels.data):
-                return None
-        elif self.pack.read(row, content := bytearray(self.pack.length(row))):
-            read_row(self.kind, content, pixels)
-            return None
-        made, problem = make_row(self.kind, decoder, files, index)
-        if problem is None:
-            read_row(self.kind, made, pixels)
-        return problem
 
 
 def make_pack(place: Path, kind: Kind, decoder: Decoder, files: ImageFiles) -> Pack:
