@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import nn
 
@@ -25,12 +25,20 @@ class Network(Protocol):
     def build(self, input_shape: tuple[int, int, int], classes: int) -> nn.Module: ...
 
 
+@runtime_checkable
+class HasPublishedWeights(Network, Protocol):
+    """A network of which weights are published, with the evaluation that belongs to them."""
+
+    def evaluation(self) -> PublishedEvaluation: ...
+
+
 NETWORKS: Registry[type[Network]] = Registry(
     "network", "regnas.networks", {"small_resnet": SmallResNet, "torchvision": TorchvisionModel, "timm": TimmModel}
 )
 
 __all__ = [
     "NETWORKS",
+    "HasPublishedWeights",
     "Network",
     "Normalized",
     "PublishedEvaluation",

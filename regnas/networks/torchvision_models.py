@@ -82,8 +82,8 @@ class TorchvisionModel:
         return network
 
     def evaluation(self) -> PublishedEvaluation:
-        """Return the evaluation that torchvision records for the weights, which must not be empty."""
-        published = _models().get_model_weights(self.model)[self.weights]
+        """Return the evaluation that torchvision records for the weights, or for its default weights."""
+        published = _models().get_model_weights(self.model)[self.weights or "DEFAULT"]
         transforms = published.transforms()
         (size,), (shorter,) = transforms.crop_size, transforms.resize_size
         return PublishedEvaluation(

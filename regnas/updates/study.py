@@ -176,7 +176,7 @@ def export_networks(job: UpdateJob, variants: Sequence[Variant]) -> None:
     }
     networks = LazyMapping(models, lambda key: job.stores[key[1]].module(models[key]))
     known = job.splits.classes[: release.share.classes_of(len(job.splits.classes))]
-    reading = _read_by(configured.normalization, job.splits.preprocessing)
+    reading = _read_by(configured.statistics, job.splits.preprocessing)
     data = job.splits.summary() | {"classes": list(known), "preprocessing": reading.to_json()}
     plans = {variant.label: variant.plan[-1:] for variant in variants}
     predictions = {(label, seed): job.predict(seed, plans[label])[0] for label, seed in networks}

@@ -130,6 +130,15 @@ def test_losses_of_every_optimizer_are_those_of_one_process(several, one, name):
     assert means != pytest.approx(one.told[0]["single"]["losses"], rel=0.02)
 
 
+def test_one_process_records_the_training_with_the_values_of_all(several, one):
+    records = [(results.folder / "single" / "metrics.jsonl").read_text().splitlines() for results in (several, one)]
+    together, alone = ([json.loads(line) for line in lines] for lines in records)
+    assert [line["step"] for line in together] == list(range(1, STEPS + 1))
+    for found, expected in zip(together, alone, strict=True):
+        assert found == pytest.approx(expected, rel=1e-4)
+    assert [line["loss"] for line in alone] == pytest.approx(one.told[0]["single"]["losses"], rel=1e-6)
+
+
 @pytest.mark.parametrize(
     "name", ["single", "supernet", "attentive", "decayed", "adamw", "muon", "accumulated", "mixed", "bfloat16"]
 )

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from regnas.components.paths import path_key
-from regnas.data import DataFraction
+from regnas.data import DataFraction, Preprocessing
 from regnas.errors import ArtifactError, ConfigurationError
 from regnas.losses import FeatureLoss, Loss
-from regnas.networks import Network, Normalized
+from regnas.networks import HasPublishedWeights, Network, Normalized
 from regnas.runtime.files import sha256_of
 from regnas.updates.models import Checkpoint, FeatureLesson, Lesson, Model, Published, Trained, network_of, weights_in
 from regnas.updates.normalization import Normalization
@@ -42,6 +42,19 @@ class Release:
         DataFraction(self.samples, self.classes)
         if self.checkpoint and not self.trained:
             raise ValueError("checkpoint and trained = false exclude each other")
+        if self.normalization == "published" and not isinstance(self.network, HasPublishedWeights):
+            raise ValueError(
+                'normalization "published" must belong to a network with published weights. Write its mean and std.'
+            )
+
+    @property
+    def statistics(self) -> Preprocessing | None:
+        """The statistics that ``normalization`` means; None for those of the data."""
+        if self.normalization != "published":
+            return self.normalization
+        assert isinstance(self.network, HasPublishedWeights)
+        evaluation = self.network.evaluation()
+        return Preprocessing(evaluation.mean, evaluation.std)
 
     @property
     def share(self) -> DataFraction:
@@ -50,9 +63,10 @@ class Release:
     @property
     def reading(self) -> Release:
         """The release with a network that reads images as ``normalization`` says."""
-        if self.normalization is None:
+        statistics = self.statistics
+        if statistics is None:
             return self
-        return replace(self, network=Normalized(self.network, self.normalization), normalization=None)
+        return replace(self, network=Normalized(self.network, statistics), normalization=None)
 
 
 @dataclass(frozen=True)

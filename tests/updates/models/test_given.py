@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 
 from regnas.data import WHOLE, DataFraction
 from regnas.errors import ArtifactError
-from regnas.networks import SmallResNet, read_weights
+from regnas.networks import SmallResNet, TimmModel, read_weights
 from regnas.runtime.files import sha256_of
 from regnas.updates.models import Checkpoint, Published
 from tests.updates.models.making import OTHER, SMALL, images
@@ -182,3 +182,13 @@ def test_a_missing_file_is_named(tmp_path, store):
 def test_published_networks_are_taken_without_training(store):
     assert store.logits(Published(SMALL, DataFraction(1.0, 0.5)), store.splits.report).shape == (44, 2)
     assert not store.folder.exists()
+
+
+def test_a_users_network_of_timm_is_taken_as_it_is(tmp_path, store):
+    timm = pytest.importorskip("timm")
+    own = timm.create_model("mobilenetv3_small_050", num_classes=4, in_chans=1).eval()
+    torch.save({"model_ema": {f"module.{name}": each for name, each in own.state_dict().items()}}, tmp_path / "old.pth")
+    with torch.no_grad():
+        expected = own.to(memory_format=torch.channels_last)(images(store))
+    found = store.logits(checkpoint(tmp_path / "old.pth", TimmModel("mobilenetv3_small_050")), store.splits.report)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
