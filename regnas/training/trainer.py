@@ -89,10 +89,11 @@ class Trainer:
         checkpoint; a training with a description logs it.
         """
         self._check_shares()
-        self._check_averaging()
         last = self.total_steps if until is None else until
         model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        optimizer = self.recipe.optimizer_of(model)
+        with self.processes.speaking_once():
+            self._check_averaging()
+            optimizer = self.recipe.optimizer_of(model)
         state = TrainingState(model, optimizer, self.recipe)
         done = self.processes.in_turn(lambda: state.restore(folder))
         self._check_start(done, folder)
@@ -195,8 +196,7 @@ class Trainer:
             if self.total_steps:
                 self.recipe.weight_averaging.check(self.total_steps)
         except ValueError as error:
-            with self.processes.speaking_once():
-                raise ConfigurationError(f"training: {error}") from None
+            raise ConfigurationError(f"training: {error}") from None
 
     def _check_start(self, done: int, folder: Path) -> None:
         """Check that all processes read the same checkpoint, that is, see the same folder."""
