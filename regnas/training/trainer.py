@@ -97,10 +97,11 @@ class Trainer:
         self._check_shares()
         check_precision(self.recipe.precision, self.device)
         self._check_images(objective)
-        self._check_averaging()
         last = self.total_steps if until is None else until
         model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        state = TrainingState(model, self.recipe, self.device)
+        with self.processes.speaking_once():
+            self._check_averaging()
+            state = TrainingState(model, self.recipe, self.device)
         done = self.processes.in_turn(lambda: state.restore(folder))
         self._check_start(done, folder)
         if self.processes.is_main:
@@ -238,8 +239,7 @@ class Trainer:
             if self.total_steps:
                 self.recipe.weight_averaging.check(self.total_steps)
         except ValueError as error:
-            with self.processes.speaking_once():
-                raise ConfigurationError(f"training: {error}") from None
+            raise ConfigurationError(f"training: {error}") from None
 
     def _check_start(self, done: int, folder: Path) -> None:
         """Check that all processes read the same checkpoint, that is, see the same folder."""

@@ -112,7 +112,7 @@ def test_batch_norms_have_the_values_and_gradients_of_all_images_in_one_process(
         torch.testing.assert_close(found, whole, msg=lambda text, name=name: f"{name}: {text}")
 
 
-@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "decayed", "accumulated", "mixed"])
+@pytest.mark.parametrize("name", ["single", "supernet", "attentive", "decayed", "initialized", "accumulated", "mixed"])
 def test_losses_and_weights_are_those_of_one_process_with_all_the_images(several, one, name):
     alone, together = one.told[0][name], [told[name] for told in several.told]
     assert len(alone["losses"]) == STEPS * (2 if name in ("accumulated", "mixed") else 1)
@@ -140,10 +140,16 @@ def test_one_process_records_the_training_with_the_values_of_all(several, one):
 
 
 @pytest.mark.parametrize(
-    "name", ["single", "supernet", "attentive", "decayed", "adamw", "muon", "accumulated", "mixed", "bfloat16"]
+    "name",
+    ["single", "supernet", "attentive", "decayed", "adamw", "muon", "initialized", "accumulated", "mixed", "bfloat16"],
 )
 def test_all_processes_have_the_same_weights_bit_for_bit(several, name):
     same(several.tensors(name, 0), several.tensors(name, 1))
+
+
+def test_all_processes_start_from_the_weights_of_one_bit_for_bit(several, one):
+    for rank in range(PROCESSES):
+        same(several.tensors("initialized start", rank), one.tensors("initialized start"))
 
 
 def test_weights_that_an_objective_moves_itself_end_elsewhere(one):

@@ -24,6 +24,7 @@ from regnas.cli import exit_code
 from regnas.data import Preprocessing, Split
 from regnas.errors import ArtifactError, DataError, RegnasError
 from regnas.losses import CrossEntropy, LogitDifferenceInhibition
+from regnas.networks import SmallResNet
 from regnas.runtime import signals
 from regnas.runtime.processes import SINGLE, current_processes, joined
 from regnas.runtime.tensors import save_tensors
@@ -36,7 +37,9 @@ from regnas.training import (
     TeachingTerm,
     Trainer,
 )
+from regnas.training.averaging import Lookahead
 from regnas.training.distributed import SharedStatistics
+from regnas.training.initialization import WhitenedStem, ZeroResidualNorms
 from regnas.training.optimizers import AdamW, Muon
 from regnas.training.sub_networks import Attentive, Sandwich
 from regnas.training.teachers import Mean
@@ -180,6 +183,15 @@ class Scenarios:
 
     def do_muon(self, name):
         self.trained(name, network(), SingleNetwork(), optimizer=Muon())
+
+    def do_initialized(self, name):
+        """Whitened with training images, and with averages that the training continues from."""
+        torch.manual_seed(3)
+        model = SmallResNet((8, 8)).build((1, 8, 8), 3)
+        changes = {"initialization": (WhitenedStem(), ZeroResidualNorms()), "ema_decay": 0.0, "averaging": Lookahead(2)}
+        trainer(self.processes, **changes).initialize(model)
+        self.keep(f"{name} start", model.state_dict())
+        self.trained(name, model, SingleNetwork(), **changes)
 
     def do_accumulated(self, name):
         self.trained(name, network(), SingleNetwork(), accumulation=2)
