@@ -79,5 +79,9 @@ def _shared_memory() -> Finding:
     if usage.total >= LITTLE_SHARED:
         return Finding(SECTION, "shared memory", found)
     return Finding(
-        SECTION, "shared memory", found, "note", "Several workers need more: docker run --shm-size 2g, or workers = 1."
+        SECTION,
+        "shared memory",
+        found,
+        "note",
+        "Several workers need more: give the container 2 GiB, or set machine.workers to 1.",
     )

@@ -13,6 +13,7 @@ from regnas.losses import LogitDifferenceInhibition
 from regnas.runtime.files import read_json, write_sealed_json
 from regnas.runtime.tensors import save_tensors
 from regnas.training import Clipping, SingleNetwork
+from regnas.training.loggers import METRICS
 from regnas.updates.models import Lesson, Trained, collect_clipping, describe_clipping, make_all
 from regnas.updates.models.clipped import ClippedTraining
 from regnas.updates.models.epochs import EPOCHS, AnswersByEpoch, WatchedSamples
@@ -69,7 +70,7 @@ def test_a_network_that_is_kept_without_its_answers_is_trained_again_for_them_al
     assert later.is_kept(NEW)
     assert record(later) == record(watched)
     assert {name: (shelf / name).stat().st_mtime_ns for name in before} == before
-    assert {path.name for path in shelf.iterdir()} == {NETWORK, RECORD, EPOCHS, ".lock"}
+    assert {path.name for path in shelf.iterdir()} == {NETWORK, RECORD, EPOCHS, METRICS, ".lock"}
 
 
 def test_a_network_that_is_in_memory_without_its_answers_is_trained_again_for_them(watched, tmp_path):
