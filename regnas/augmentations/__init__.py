@@ -19,7 +19,7 @@ def check_augmentation(part: Any) -> None:
     check_component(part)
     defined = {name for kind in part.__mro__ for name in vars(kind)}  # every class itself has __call__, of its type
     if "shape_after" not in defined or not defined & {"__call__", "at", "mix"}:
-        raise ValueError(f"must have `shape_after`, and one of `__call__`, `at` and `mix`, got {part!r}")
+        raise ValueError(f"must define shape_after(), and one of __call__(), at() and mix(), got {part!r}")
 
 
 # Imported on first use, because torchvision takes seconds to import.
