@@ -77,8 +77,7 @@ class Loader:
         """
         if isinstance(self.images, Tensor):
             for indices, epoch in wanted:
-                gathered = self._gathered(self.images, indices)
-                yield self._send(self.augment(gathered, indices, epoch) if self.augment else gathered)
+                yield self._send(self._from_memory(self.images, indices, epoch))
             return
         begun: deque[_Batch] = deque()
         with running_threads(self.images.workers) as pool:
@@ -117,10 +116,9 @@ class Loader:
             if problem is not None:
                 raise DataError(f"cannot read an image in {self.images.folder}: {problem}. Repair or remove it.")
 
-    def _gathered(self, images: Tensor, indices: Tensor) -> Tensor:
-        if not self._pinned:
-            return images[indices]
-        return torch.index_select(images, 0, indices, out=self._empty((len(indices), *images.shape[1:]), images.dtype))
+    def _from_memory(self, images: Tensor, indices: Tensor, epoch: int) -> Tensor:
+        made = images[indices] if self.augment is None else self.augment(images[indices], indices, epoch)
+        return self._empty(made.shape, made.dtype).copy_(made) if self._pinned else made
 
     def _empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
         return torch.empty(shape, dtype=dtype, pin_memory=self._pinned)

@@ -141,7 +141,9 @@ class Inverted(ShapeAlone):
 
 def test_a_part_of_another_package_must_be_an_augmentation():
     check_augmentation(Inverted)
-    with pytest.raises(ValueError, match=r"must define shape_after\(\), and one of __call__\(\), at\(\) and mix\(\), got"):
+    with pytest.raises(
+        ValueError, match=r"must define shape_after\(\), and one of __call__\(\), at\(\) and mix\(\), got"
+    ):
         check_augmentation(ShapeAlone)
     images = photographs()
     assert torch.equal(pipeline(Inverted()).images(images, torch.arange(16), 0), 255 - images)

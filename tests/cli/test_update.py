@@ -257,7 +257,7 @@ def test_validate_prints_the_scenario_and_the_trainings_and_trains_nothing(comma
 def test_list_shows_methods_networks_and_the_command_of_each_preset(command):
     outcome = command("list")
     assert outcome.code == 0
-    rows = [line.split()[:2] for line in outcome.stdout.splitlines() if line.split()]
+    rows = [line.split()[:2] for line in outcome.stdout.splitlines() if line.split() and not line.startswith(" ")]
     assert [name for kind, name in (row for row in rows if len(row) == 2) if kind == "method"] == list(METHODS)
     assert [name for kind, name in (row for row in rows if len(row) == 2) if kind == "network"] == list(NETWORKS)
     assert "regnas update update_digits" in outcome.stdout

@@ -45,7 +45,10 @@ METHODS = (
         (("seeds = [0, 1]", "seeds = 0"), "seeds = 0: input should be a valid array"),
         (("seeds", 'references = ["chain", "star"]\nseeds'), "references[1] = \"star\": input should be 'chain', "),
         (('name = "small_resnet"', 'name = "small_resnt"'), 'unknown network "small_resnt"; did you mean "small_re'),
-        ((NETWORK, "{ widths = [4, 8] }"), "models.old.network.name is missing (known: small_resnet, torchvision)"),
+        (
+            (NETWORK, "{ widths = [4, 8] }"),
+            "models.old.network.name is missing (known: small_resnet, timm, torchvision)",
+        ),
         ((NETWORK, '"small_resnet"'), 'models.old.network must be a table such as { name = "small_resnet" }'),
         ((NETWORK, '{ name = "torchvision", model = "resnet19" }'), 'no classification model "resnet19"; did you mean'),
         (("widths = [4, 8]", "widths = [8, 4]"), "models.old.network: widths must not shrink from stage to stage"),

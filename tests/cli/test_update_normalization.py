@@ -92,7 +92,10 @@ def test_a_new_model_with_statistics_is_exported_predicted_with_and_verified_by_
 @pytest.mark.parametrize(
     ("replacement", "problem"),
     [
-        (("samples = 0.5", 'samples = 0.5\nnormalization = "imagnet"'), 'normalization must be "imagenet", or { mean'),
+        (
+            ("samples = 0.5", 'samples = 0.5\nnormalization = "imagnet"'),
+            'normalization must be "imagenet", "published", or { mean',
+        ),
         (("samples = 0.5", "samples = 0.5\nnormalization = { mean = [0.5] }"), "one value per channel"),
         (("samples = 0.5", "samples = 0.5\nnormalization = { mean = [0.5], std = [0] }"), "std above 0"),
         (("samples = 0.5", 'samples = 0.5\nnormalization = "imagenet"'), "must have 1 values of mean and std"),
