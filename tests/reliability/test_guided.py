@@ -22,5 +22,5 @@ def test_guided_inputs_are_refused_in_one_line_and_kept(tmp_path):
     begin = partial(guided.begin, make=inputs, parsers=("predictions.csv",), seconds=3, corpora=tmp_path)
     record = run_campaign(Campaign("guided", 1, begin, ""))
     assert record.failed == []
-    assert record.attacks > 100
+    assert record.attacks > 10
     assert len(list((tmp_path / "predictions.csv").iterdir())) > 3
