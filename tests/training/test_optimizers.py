@@ -208,7 +208,7 @@ def test_on_cuda_optimizers_are_fused_and_all_their_state_is_there(optimizer):
         built = ModelOptimizer(optimizer.build(trained_parameters(model, 0.1, "all", {}), 0.9))
         for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)
-        built.step(0.01)
+        built.step(0.01, torch.amp.GradScaler("cpu", enabled=False))
         built.load(built.states())
         devices = {value.device.type for named in built.states().values() for value in named.values()}
     assert devices == {"cuda"}
