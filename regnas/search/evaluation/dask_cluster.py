@@ -289,7 +289,16 @@ def _quiet() -> Iterator[None]:
     with ExitStack() as stack:
         for name in ("distributed", "distributed.client"):  # these have their own handlers
             stack.enter_context(silence_logging_cmgr(logging.CRITICAL, name))
+        # Stays: asyncio complains when a task is collected, which may be after the last call.
+        logging.getLogger("asyncio").addFilter(_about_errors)
         yield
+
+
+def _about_errors(record: logging.LogRecord) -> bool:
+    """Leave out complaints about a signal inside Dask, with which it stops waiting for results."""
+    from distributed.client import AllExit
+
+    return not (record.exc_info and isinstance(record.exc_info[1], AllExit))
 
 
 def _patience() -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import importlib
 import json
 import subprocess
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from distributed.client import AllExit
 
 from benchmarks.reliability.dask_processes import Cluster
 from regnas.errors import ConfigurationError, EnvironmentProblem, Interrupted
@@ -226,3 +229,24 @@ def test_a_scheduler_that_is_about_to_start_is_waited_for_before_the_training(cl
         check_scheduler(cluster.address)
     finally:
         starting.join()
+
+
+def test_only_errors_of_tasks_are_printed(caplog):
+    class Bug(Exception):
+        pass
+
+    async def failing(error):
+        raise error
+
+    async def forgotten():
+        for error in (AllExit(), Bug()):
+            task = asyncio.ensure_future(failing(error))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            del task
+            gc.collect()
+
+    with dask_cluster._quiet():
+        pass  # complaints may come after the last call
+    asyncio.run(forgotten())
+    assert [type(record.exc_info[1]) for record in caplog.records if record.name == "asyncio"] == [Bug]
