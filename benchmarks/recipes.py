@@ -42,6 +42,9 @@ ROWS: dict[str, dict[str, Any]] = {
     "moving average": {"averaging": {"name": "moving_average", "decay": 0.99}},
     "lookahead": {"averaging": "lookahead"},
     "no clipping": {"clip_norm": "none"},
+    "identity convolutions": {"initialization": ["identity_convolutions"]},
+    "zero residual norms": {"initialization": ["zero_residual_norms"]},
+    "whitened stem": {"initialization": ["whitened_stem"]},
     "muon 0.02": {"optimizer": MUON, "learning_rate": 0.02},
     "muon 0.05": {"optimizer": MUON, "learning_rate": 0.05},
 }
@@ -49,8 +52,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 def config_of(images: Path, changes: dict[str, Any]) -> Config:
     """Return the preset with other keys of ``[training]``, on image files."""
-    recipe = {**ROWS["base"], "precision": "bfloat16", **changes}
-    settings = {f"training.{key}": value for key, value in recipe.items()}
+    settings = {f"training.{key}": value for key, value in {**ROWS["base"], **changes}.items()}
     return load_config("cifar10", {"data": {"name": "image_folder", "path": str(images), "size": 32}} | settings).values
 
 
@@ -61,6 +63,7 @@ def train(config: Config, splits: Splits, seed: int) -> dict[str, float]:
     torch.manual_seed(seed)
     network = config.supernet.network(architecture, splits.input_shape, len(splits.classes))
     trainer = Trainer(config.training, splits.train, splits.preprocessing, CPU)
+    trainer.initialize(network)
     began = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         trainer.train(network, SingleNetwork(label_loss=config.training.label_loss), (seed,), Path(folder), "")
