@@ -51,12 +51,24 @@ def quit_on_signals(result: int | None = None) -> None:
 
 @contextmanager
 def blocked_signals() -> Iterator[None]:
-    """Keep SIGINT and SIGTERM from this thread for the length of the block; those that come are heeded after it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
+    """Keep SIGINT and SIGTERM waiting for the length of the block; those that come are heeded after it.
+
+    By a handler and not by the mask of this thread: the system may give a signal to any other thread.
+    """
+    waiting: list[int] = []
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        waiting.append(number)
+
+    previous = {number: signal.signal(number, wait) for number in _heeded()}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in previous.items():
+            if signal.getsignal(number) is wait:  # the block may have installed another one
+                signal.signal(number, handler)
+        for came in waiting[:1]:
+            signal.raise_signal(came)
 
 
 @contextmanager
