@@ -247,4 +247,4 @@ def _import(source: str) -> Any:
 
 
 def _taken_twice(kind: str, name: str, owners: list[str]) -> str:
-    return f'the {kind} "{name}" must have one owner, got {" and ".join(owners)}. Rename one, or uninstall its package.'
+    return f'the {kind} "{name}" must have one owner, got {" and ".join(sorted(owners))}. Rename one, or uninstall its package.'
