@@ -247,4 +247,5 @@ def _import(source: str) -> Any:
 
 
 def _taken_twice(kind: str, name: str, owners: list[str]) -> str:
-    return f'the {kind} "{name}" must have one owner, got {" and ".join(sorted(owners))}. Rename one, or uninstall its package.'
+    found = " and ".join(sorted(owners))  # packages come in no order
+    return f'the {kind} "{name}" must have one owner, got {found}. Rename one, or uninstall its package.'
