@@ -19,7 +19,7 @@ def inputs(folder):
 @pytest.mark.slow
 def test_guided_inputs_are_refused_in_one_line_and_kept(tmp_path):
     pytest.importorskip("atheris", reason="pip install atheris")
-    begin = partial(guided.begin, make=inputs, parsers=("predictions.csv",), seconds=3, corpora=tmp_path)
+    begin = partial(guided.begin, make=inputs, parsers=("predictions.csv",), seconds=6, corpora=tmp_path)
     record = run_campaign(Campaign("guided", 1, begin, ""))
     assert record.failed == []
     assert record.attacks > 10
