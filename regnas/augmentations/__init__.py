@@ -15,7 +15,7 @@ from regnas.components.registry import Registry, check_component
 
 
 def check_augmentation(part: Any) -> None:
-    """Raise ``ValueError`` for a part that is no augmentation."""
+    """Raise ``ValueError`` if a part is not an augmentation."""
     check_component(part)
     defined = {name for kind in part.__mro__ for name in vars(kind)}  # every class itself has __call__, of its type
     if "shape_after" not in defined or not defined & {"__call__", "at", "mix"}:

@@ -65,7 +65,7 @@ def at_progress(augmentation: Augmentation, progress: float) -> ImageAugmentatio
     """Return the augmentation of images at ``progress`` 0 <= p < 1 of the training."""
     if isinstance(augmentation, ChangesOverTraining):
         return augmentation.at(progress)
-    assert isinstance(augmentation, ImageAugmentation)  # by the registry, of what is no mixing
+    assert isinstance(augmentation, ImageAugmentation)  # the registry admits nothing else beside mixings
     return augmentation
 
 

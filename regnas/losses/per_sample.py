@@ -96,6 +96,6 @@ def require_not_negative(**values: float) -> None:
 
 
 def require_smoothing(label_smoothing: float) -> None:
-    """Raise ``ValueError`` for a share of the uniform distribution in the labels that is no share; nan is refused."""
+    """Raise ``ValueError`` unless label smoothing, a share of the uniform distribution, is at least 0 and below 1."""
     if not 0 <= label_smoothing < 1:
         raise ValueError(f"label_smoothing must be 0 or above and below 1, got {label_smoothing}")

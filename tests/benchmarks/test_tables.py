@@ -16,7 +16,7 @@ from tests.benchmarks.recorded import row_of, write_family
 
 
 def no_constant(name):
-    raise AssertionError(f"{name} is no JSON")
+    raise AssertionError(f"{name} is not JSON")
 
 
 def read(path):

@@ -65,7 +65,7 @@ class StopAt:
 
 
 class Diverging:
-    """The usual objective, with a loss that is no number at one step."""
+    """The usual objective, with a loss of NaN at one step."""
 
     def __call__(self, model, step):
         return SingleNetwork()(model, step) * (float("nan") if step.index == 6 else 1.0)

@@ -41,7 +41,7 @@ def to_integers(texts: Texts) -> NDArray[np.int64] | None:
 
 
 def to_floats(texts: Texts) -> tuple[NDArray[np.float32], int | None]:
-    """Convert texts to numbers [N], with NaN for missing ones; also return the place of the first that is no number."""
+    """Convert texts to numbers [N], NaN for missing ones; also return the place of the first that is not a number."""
     with np.errstate(over="ignore"):  # becomes infinite, which is refused
         if texts.lengths.max(initial=0) <= WIDEST:
             try:

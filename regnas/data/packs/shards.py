@@ -92,7 +92,7 @@ def open_shard(path: Path, count: int) -> Shard | None:
             raise ArtifactError(f"{path} is damaged: its index does not match its own digest")
         problems = {int(row): str(problem) for row, problem in parse_json(metadata[PROBLEMS]).items()}
     except (KeyError, ValueError) as error:
-        raise ArtifactError(f"{path} is damaged: it is no shard of a pack ({error})") from None
+        raise ArtifactError(f"{path} is damaged: it is not a shard of a pack ({error})") from None
     return Shard(path, rows.start, ends, checksums, problems)
 
 
