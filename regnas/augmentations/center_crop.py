@@ -8,6 +8,7 @@ from torch import Tensor
 from torchvision.transforms.v2 import functional
 
 from regnas.augmentations.augmentation import Shape
+from regnas.augmentations.checks import require_size
 from regnas.runtime.draws import Draws
 
 
@@ -18,8 +19,7 @@ class CenterCrop:
     size: int
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"size must be at least 1, got {self.size}")
+        require_size(self.size)
 
     def shape_after(self, shape: Shape) -> Shape:
         channels, height, width = shape

@@ -11,6 +11,12 @@ def require_probability(probability: float) -> None:
         raise ValueError(f"probability must be above 0 and at most 1, got {probability}")
 
 
+def require_size(size: int) -> None:
+    """Raise ``ValueError`` unless the number of pixels is positive."""
+    if size < 1:
+        raise ValueError(f"size must be at least 1, got {size}")
+
+
 def require_range(name: str, bounds: tuple[float, float], highest: float = float("inf")) -> None:
     """Raise ``ValueError`` unless 0 < low <= high <= highest."""
     low, high = bounds

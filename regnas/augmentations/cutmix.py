@@ -8,28 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from regnas.augmentations.augmentation import Shape
-from regnas.augmentations.checks import require_probability
-from regnas.augmentations.mixing import require_alpha
+from regnas.augmentations.mixing import BetaMixing
 
 
 @dataclass(frozen=True)
-class CutMix:
+class CutMix(BetaMixing):
     """Replace a box of every image by that of its partner; the labels count by area (Yun et al., ICCV 2019).
 
     The box is the same for all images of a batch. Its area is 1 - share, with share ~ Beta(alpha, alpha), before the
     part outside of the image is cut off. A batch is mixed with the ``probability``.
     """
-
-    alpha: float = 1.0
-    probability: float = 1.0
-
-    def __post_init__(self) -> None:
-        require_alpha(self.alpha)
-        require_probability(self.probability)
-
-    def shape_after(self, shape: Shape) -> Shape:
-        return shape
 
     def mix(self, images: Tensor, partners: Tensor, random: np.random.Generator) -> tuple[Tensor, float]:
         height, width = images.shape[2:]

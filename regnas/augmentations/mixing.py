@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from regnas.augmentations.augmentation import Mixing
+from regnas.augmentations.augmentation import Mixing, Shape
+from regnas.augmentations.checks import require_probability
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,17 @@ def choose_mixing(mixings: Sequence[Mixing], random: np.random.Generator) -> Mix
     return chosen if random.random() < chosen.probability else None
 
 
-def require_alpha(alpha: float) -> None:
-    """Raise ``ValueError`` for an alpha of no Beta distribution."""
-    if not 0 < alpha < math.inf:
-        raise ValueError(f"alpha must be above 0 and finite, got {alpha}")
+@dataclass(frozen=True)
+class BetaMixing:
+    """The keys of mixings whose share is drawn from Beta(alpha, alpha)."""
+
+    alpha: float = 1.0
+    probability: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < math.inf:
+            raise ValueError(f"alpha must be above 0 and finite, got {self.alpha}")
+        require_probability(self.probability)
+
+    def shape_after(self, shape: Shape) -> Shape:
+        return shape

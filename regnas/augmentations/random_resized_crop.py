@@ -11,7 +11,7 @@ from torchvision.transforms.v2 import functional
 
 from regnas.augmentations.augmentation import Shape
 from regnas.augmentations.boxes import DRAWN, Boxes, random_boxes
-from regnas.augmentations.checks import require_range
+from regnas.augmentations.checks import require_range, require_size
 from regnas.runtime.draws import Draws
 
 
@@ -27,8 +27,8 @@ class RandomResizedCrop:
     ratio: tuple[float, float] = (0.75, 4 / 3)
 
     def __post_init__(self) -> None:
-        if self.size is not None and self.size < 1:
-            raise ValueError(f"size must be at least 1, got {self.size}")
+        if self.size is not None:
+            require_size(self.size)
         require_range("scale", self.scale, highest=1)
         require_range("ratio", self.ratio)
 
